@@ -42,7 +42,6 @@ from fairlp.auditing.promises import (
     CONTROLLED,
     LIES_ON_SHIPPED,
     SHIPPED,
-    as_entry,
     claims,
     count_broken,
     entries,
@@ -51,6 +50,7 @@ from fairlp.auditing.promises import (
 from fairlp.auditing.properties import DYNAMIC
 from fairlp.auditing.search import Search
 from fairlp.mechanisms.table import TABLE
+from fairlp.models.files.documents import to_document
 
 NOT_RERUN = ("drf-milp", "mnw")
 #: Audits of lies run a mechanism again for each: so many times fewer instances.
@@ -253,7 +253,7 @@ def show_cell(name: str, property_name: str, options: argparse.Namespace) -> Non
             allocation = fairlp.allocate(instance, name)
             words.append(f"broken: {audit(instance, allocation, property_name).witness.iloc[0]}")
             if options.write:
-                keep(SHIPPED, name, property_name, as_entry(name, property_name, instance))
+                keep(SHIPPED, name, property_name, entry_of(instance))
     seconds = perf_counter() - begin
     print(f"{name:18} {property_name:22} {seconds:6.1f} s  {'; '.join(words)}", flush=True)
 
@@ -278,9 +278,29 @@ def keep(file: str, name: str, property_name: str, entry: dict[str, Any]) -> Non
     path = Path(auditing.__file__).parent / file
     entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     by_key = {(other["mechanism"], other["property"]): other for other in entries}
-    by_key[name, property_name] = {"mechanism": name, "property": property_name} | entry
+    known = by_key.get((name, property_name), {})
+    claimed = {field: known[field] for field in known if field == "claimed"}
+    by_key[name, property_name] = {"mechanism": name, "property": property_name} | entry | claimed
     lines = ",\n".join(" " + json.dumps(by_key[key]) for key in sorted(by_key))
     path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def entry_of(instance: Instance) -> dict[str, Any]:
+    """Return an instance as the files that ship have it: its arrays, and what is not plain."""
+    plain = Instance.from_arrays(instance.demands, instance.capacities)
+    entry: dict[str, Any] = {
+        "demands": instance.demands.tolist(),
+        "capacities": instance.capacities.tolist(),
+    }
+    for name in ("rates", "weights", "entitlements", "eligible", "task_limits"):
+        values = getattr(instance, name)
+        if not np.array_equal(values, getattr(plain, name)):
+            entry[name] = np.where(values == np.inf, None, values).tolist()
+    if instance.has_queues:
+        records = to_document(instance).get("queues", [])
+        entry["queue"] = list(instance.tree.names())
+        entry["queues"] = {record.pop("queue"): record for record in records}
+    return entry
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
@@ -25,7 +25,7 @@ from .formulations.options import AllocateOptions, FormulationOptions, Mechanism
 from .keywords import lists
 from .mechanisms.allocation import altered
 from .mechanisms.mechanism import RATES, Mechanism, run
-from .mechanisms.table import TABLE, find, find_defined, refuse_options_of_others
+from .mechanisms.table import TABLE, find, find_defined
 from .models.instances.instance import Instance, oversized_rows, require_instance
 from .models.notation.labels import require_ordered
 from .plots.comparison import comparison_table
@@ -99,7 +99,6 @@ def allocate(
     """
     require_instance(instance)
     row = find_defined(mechanism, instance, options)
-    refuse_options_of_others(row, options)
     prepared = prepare(instance, oversized, [row])
     return prepared.share(row, method=method, solver=solver, merge=merge, **options)
 
@@ -265,10 +264,6 @@ def _rows(instance: Instance, mechanisms: Sequence[str | Mechanism] | None) -> l
         mechanisms = [mechanisms]
     if mechanisms is not None:
         require_ordered(mechanisms, "the argument 'mechanisms'", InstanceError)
-        if not isinstance(mechanisms, Iterable):
-            raise InstanceError(
-                f"mechanisms are {quoted(mechanisms)}; expected a list of names, such as ['drfh', 'tsf']"
-            )
         return [find(name) for name in mechanisms]
     rows = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
     if not instance.has_queues:  # without queues, sharing along the tree is DRFH once more

@@ -79,15 +79,6 @@ def test_every_counterexample_has_a_cell():
     assert set(entries(SHIPPED)) == set(EVERY.index[EVERY.counterexample != ""])
 
 
-def test_counterexamples_are_kept_as_they_are_found():
-    from fairlp.auditing.promises import SHIPPED, as_entry, entries
-
-    for mechanism, property_name in entries(SHIPPED):
-        entry = as_entry(mechanism, property_name, fairlp.counterexample(mechanism, property_name))
-        assert (entry.pop("mechanism"), entry.pop("property")) == (mechanism, property_name)
-        assert entry == entries(SHIPPED)[mechanism, property_name]
-
-
 def test_every_promise_of_every_row_has_a_cell():
     stated = {(name, property_name) for name, row in TABLE.items() for property_name in claims(row)}
     assert stated == set(EVERY.index[EVERY.standing.str.startswith("stands")])

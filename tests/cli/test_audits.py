@@ -141,4 +141,4 @@ def test_searches_take_a_generator_and_a_time_limit_and_say_what_was_in_the_doma
         "none found in 9 of 9 instances (drawn by the generator; seed 0" in result.stdout
         and not result.stderr
     )
-    assert "has no function 'drawn'" in run(search, "--generator", f"{rules}:drawn", code=3).stderr
+    assert "has no generator 'drawn'" in run(search, "--generator", f"{rules}:drawn", code=3).stderr

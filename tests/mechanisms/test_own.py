@@ -62,7 +62,7 @@ def test_an_annotation_says_what_a_function_returns_before_it_is_asked():
 
     row = fairlp.mechanism("planted")(modelled)
     assert row.method_names == ("lp",) and row.formulation is not None
-    with pytest.raises(ModelError, match="returned nothing"):
+    with pytest.raises(ModelError, match="returned NoneType, no Model"):
         fairlp.formulate(ONE, row)
 
 
@@ -88,7 +88,7 @@ def test_what_travels_as_it_is_has_its_name_where_it_arrives():
 @pytest.mark.parametrize("tasks", [[1.0, np.nan], [np.inf, 1.0], [1.0, -1e-6]])
 def test_tasks_are_numbers_from_zero_up(tasks):
     row = fairlp.mechanism("planted")(lambda instance: tasks)
-    with pytest.raises(InstanceError, match="expected numbers >= 0"):
+    with pytest.raises(InstanceError, match="expected a finite number >= 0"):
         fairlp.allocate(ONE, row)
 
 
@@ -167,7 +167,7 @@ def test_a_formulation_returns_a_model_every_time():
 
     row = fairlp.mechanism("planted")(once)
     row.defined_for(ONE)
-    with pytest.raises(ModelError, match="is a formulation and returned ndarray, no Model"):
+    with pytest.raises(ModelError, match="returned ndarray, no Model"):
         fairlp.formulate(ONE, row)
 
 
@@ -337,7 +337,5 @@ def test_a_procedure_with_a_state_remembers():
     assert least_first(ONE, first.state)[1].tolist() == [4.5, 3]
     data = pickle.loads(pickle.dumps(second))
     assert data.state.equals(second.state)
-    with pytest.raises(
-        InstanceError, match="state is float; expected that of an earlier allocation"
-    ):
+    with pytest.raises(InstanceError, match="expected that of an earlier allocation"):
         fairlp.allocate(ONE, least_first, state=4.5)

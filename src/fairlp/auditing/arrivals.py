@@ -15,8 +15,8 @@ from ..errors import FairlpError
 from ..mechanisms.arrivals.result import DynamicAllocation
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
-from .findings import NO_DEADLINE, Deadline, Finding, amount
-from .reports import FACTORS, changed, in_words, nearby, none_found, own_use
+from .findings import NO_DEADLINE, Deadline, Finding, amount, changed, searched
+from .reports import FACTORS, in_words, nearby, none_found, own_use
 
 
 class StepProperty(NamedTuple):
@@ -72,10 +72,11 @@ def lies(
     users = rng.permutation(len(result.schedule)).tolist()
     in_time = takewhile(lambda lie: not deadline.has_passed, _demands(result, rng, users, tries))
     lies_tried = [_lie(result, user, user, demand) for user, demand in in_time]
-    while lies_tried and len(lies_tried) < tries and not deadline.has_passed:
-        lies_tried.sort(key=lambda lie: -lie.gain)
-        best = lies_tried[rng.integers(0, min(5, len(lies_tried)))]
-        lies_tried.append(_lie(result, best.user, best.user, nearby(best.demand, rng)))
+
+    def near(lie: _Lie) -> _Lie:
+        return _lie(result, lie.user, lie.user, nearby(lie.demand, rng))
+
+    lies_tried = searched(lies_tried, near, tries, rng, deadline)
     return _finding(result, lies_tried)
 
 

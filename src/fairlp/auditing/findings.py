@@ -6,9 +6,10 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from shutil import get_terminal_size
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -30,8 +31,9 @@ __all__ = ["NOTHING_TO_CHECK"]
 #: Letters of a witness that a notebook shows, and the fewest that a printed table does.
 _SHOWN = 200
 _FEWEST = 40
-#: Columns of a printed table where no terminal says how many it has.
+#: Columns of a printed table where no terminal says how many it has, and of all but the witness.
 _COLUMNS = 160
+_OTHERS = 60
 _CUT = "… witnesses are cut; those of .witness are whole"
 #: Columns that hold objects; a printed table lists the properties that have some.
 _OBJECTS = {"better": "allocations that show it", "misreport": "lies that pay"}
@@ -45,45 +47,33 @@ class AuditTable(pd.DataFrame):
         return AuditTable
 
     def __repr__(self) -> str:
-        if "witness" not in self.columns or self.empty:
+        if self.empty:
             return str(super().__repr__())
-        columns = [name for name in self.columns if name not in _OBJECTS]
-        frame = pd.DataFrame(self)[columns].astype(object)
-
-        # The witness has the width that the other columns leave.
-        other_columns = frame.drop(columns="witness").to_string().split("\n", 1)[0]
-        terminal = get_terminal_size((_COLUMNS, 24)).columns
-        width = max(terminal - len(other_columns) - 2, _FEWEST)
-        witnesses = [_cut(str(text), width) for text in frame["witness"]]
-        widest = max(map(len, witnesses))
-        frame["witness"] = [text.ljust(widest) for text in witnesses]
-        formatters = {"margin": lambda value: f"{value + 0.0:.3g}"} if "margin" in columns else {}
-        text = frame.to_string(formatters=formatters, justify="left", max_colwidth=width + 1)
-        lines = [line.rstrip() for line in text.split("\n")]
-
-        if any(len(str(witness)) > width for witness in self["witness"]):
-            lines.append(_CUT)
-        for name, title in _OBJECTS.items():
-            if name in self.columns:
-                properties = self.index[self[name].notna()].astype(str).tolist()
-                if properties:
-                    lines.append(f"{title} (.{name}): {', '.join(properties)}")
-        return "\n".join(lines)
+        width = max(get_terminal_size((_COLUMNS, 24)).columns - _OTHERS, _FEWEST)
+        frame, lines = self._shown(width)
+        margin = {"margin": lambda value: f"{value + 0.0:.3g}"}
+        text = frame.to_string(formatters=margin, justify="left", max_colwidth=width + 1)
+        return "\n".join([*(line.rstrip() for line in text.split("\n")), *lines])
 
     def _repr_html_(self) -> str:
-        columns = [name for name in self.columns if self[name].notna().any()]
-        frame = pd.DataFrame(self)[columns].astype(object)
-        frame = frame.where(frame.notna(), "")
-        # the first line of an allocation; its numbers stand below that
-        for name in set(_OBJECTS).intersection(frame.columns):
-            frame[name] = [
-                repr(value).split("\n")[0] if value != "" else "" for value in frame[name]
-            ]
-        if "witness" not in frame.columns:
-            return whole_table(frame)
-        witnesses = frame["witness"].astype(str)
-        note = f"<p>{_CUT}</p>" if (witnesses.str.len() > _SHOWN).any() else ""
-        return whole_table(frame.assign(witness=[_cut(text, _SHOWN) for text in witnesses])) + note
+        frame, lines = self._shown(_SHOWN)
+        shown = whole_table(frame.where(frame.notna(), ""))
+        return shown + "".join(f"<p>{escape(line)}</p>" for line in lines)
+
+    def _shown(self, width: int) -> tuple[pd.DataFrame, list[str]]:
+        """Return the columns without objects, witnesses cut to a width, and lines to stand below."""
+        frame = pd.DataFrame(self).drop(columns=list(_OBJECTS), errors="ignore").astype(object)
+        lines = []
+        if "witness" in frame:
+            witnesses = [_cut(str(text), width) for text in frame["witness"]]
+            widest = max(map(len, witnesses), default=0)
+            lines = [_CUT] if any(text.endswith("…") for text in witnesses) else []
+            frame["witness"] = [text.ljust(widest) for text in witnesses]
+        for name, title in _OBJECTS.items():
+            properties = self.index[self[name].notna()] if name in self.columns else ()
+            if len(properties):
+                lines.append(f"{title} (.{name}): {', '.join(map(str, properties))}")
+        return frame, lines
 
 
 def _cut(text: str, limit: int) -> str:
@@ -271,3 +261,28 @@ class AuditCase:
 def amount(value: float) -> str:
     """Return a number as a witness shows it."""
     return f"{value:.6g}"
+
+
+def changed(values: np.ndarray, place: Any, value: Any) -> np.ndarray:
+    """Return the values with another one at a place."""
+    copy = values.copy()
+    copy[place] = value
+    return copy
+
+
+#: A lie; its gain comes first.
+Lie = TypeVar("Lie", bound=tuple[Any, ...])
+
+
+def searched(
+    lies: list[Lie],
+    near: Callable[[Lie], Lie],
+    tries: int,
+    rng: np.random.Generator,
+    deadline: Deadline,
+) -> list[Lie]:
+    """Return these lies and others, as many as there are tries: each is near one of the five best."""
+    while lies and len(lies) < tries and not deadline.has_passed:
+        lies.sort(key=lambda lie: -lie[0])
+        lies.append(near(lies[rng.integers(0, min(5, len(lies)))]))
+    return lies

@@ -117,18 +117,17 @@ def _envy(case: AuditCase, user: int, holder: int, best: bool) -> Envy:
     held = tasks[:, None] * instance.demands[holder]
     eligible = instance.eligible[user]
 
-    def runs(amounts: np.ndarray) -> np.ndarray:
-        """Return whole tasks of the user by server."""
+    def runs(amounts: np.ndarray, may_run: np.ndarray) -> np.ndarray:
+        """Return whole tasks of the user by amounts."""
         possible = np.floor(amounts[:, demanded] / needs[demanded]).min(axis=1, initial=np.inf)
-        return np.where(eligible, possible, 0.0)
+        return np.where(may_run, possible, 0.0)
 
-    by_server = runs(held)
+    by_server = runs(held, eligible)
     limit = whole_limits(instance.task_limits[user])
     servers, resources = np.nonzero(held)
     less_one = held[servers]
     less_one[np.arange(len(servers)), resources] -= 1
-    possible = np.floor(less_one[:, demanded] / needs[demanded]).min(axis=1, initial=np.inf)
-    possible = np.where(eligible[servers], possible, 0.0)
+    possible = runs(less_one, eligible[servers])
     totals = np.minimum(by_server.sum() - by_server[servers] + possible, limit)
     good = int(totals.argmin() if best else totals.argmax())
     slack = (case.totals[user] - totals[good]) / case.scale[user]

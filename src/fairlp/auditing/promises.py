@@ -33,12 +33,6 @@ __all__ = ["count_broken"]
 # says of a claim.
 
 
-def _several_flavors(instance: Instance) -> bool:
-    """Whether quotas of any resource are of several flavors."""
-    quotas = instance.tree.quotas
-    return quotas is not None and len(set(quotas.resource.tolist())) < len(quotas.flavors)
-
-
 def _busy_at_most(instance: Instance) -> bool:
     """Whether no user, with its part of every server, would be busy for more than all its time."""
     weights = instance.weights.reshape(len(instance.users), -1)
@@ -68,7 +62,9 @@ CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "no entitlements are given": lambda instance: instance.entitlements is None,
     "no queue has a guarantee or a cap": lambda instance: not instance.tree.has_limits,
     "no rates are given": lambda instance: not instance.has_rates,
-    "no resource has several flavors": lambda instance: not _several_flavors(instance),
+    "no resource has several flavors": lambda instance: (
+        instance.tree.quotas is None or not instance.quotas.has_flavors
+    ),
     "no user has a task limit": lambda instance: bool(np.isinf(instance.task_limits).all()),
 }
 
@@ -362,17 +358,15 @@ def counterexample(
     """
     mechanism = find_mechanism(mechanism).name
     if search:
-        return Search.of(how).run(mechanism, property).instance
+        return Search(**how).run(mechanism, property).instance
     property_name = known(property)
     if set(how) == {"options"}:
         return _with_options(mechanism, property_name, how["options"])
     instance = _loaded(mechanism, property_name)
     if instance is None:
         raise UnknownNameError(
-            f"no instance is known on which {quoted(mechanism)} breaks {quoted(property)}; "
-            f"fairlp.counterexample({quoted(mechanism)}, {quoted(property)}, search=True) searches for one, "
-            "--search on the "
-            "command line"
+            f"no instance is known on which {quoted(mechanism)} breaks {quoted(property)}; search=True "
+            "(--search) searches for one"
         )
     if how:
         raise UnknownNameError(f"option {next(iter(how))!r} is one of the search; give search=True")
@@ -396,7 +390,7 @@ def _loaded(mechanism: str, property_name: str) -> Instance | None:
 
 
 def _instance_of(entry: Mapping[str, Any], name: str) -> Instance:
-    """Return the instance of an entry as :func:`as_entry` makes it."""
+    """Return the instance of an entry: its arrays."""
     arrays = {key: value for key, value in entry.items() if key not in ("claimed", "options")}
     if "task_limits" in arrays:
         arrays["task_limits"] = [
@@ -409,7 +403,7 @@ def _instance_of(entry: Mapping[str, Any], name: str) -> Instance:
 def entries(file: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Return (mechanism, property) → what a file of ours says of it.
 
-    ``counterexamples.json`` has the instances that ship, as :func:`as_entry` makes them.
+    ``counterexamples.json`` has the instances that ship (`benchmarks/audits.py --write` keeps them).
     ``by_option.json`` has for which options the property ``holds``, in words; options with which
     audits find it ``kept``, under ``conditions``; options and instances on which it is ``broken``.
     """
@@ -444,12 +438,9 @@ def _with_options(mechanism: str, property_name: str, options: Mapping[str, Any]
         if _spelt(case["options"]) == _spelt(options):
             name = f"{mechanism} with {_spelt(options)} breaks {property_name}"
             return _instance_of(case, name)
-    known_options = "; ".join(_spelt(case["options"]) for case in broken) or "none"
     raise UnknownNameError(
-        f"no instance is known on which {quoted(mechanism)} with {_spelt(options) or 'no options'} "
-        f"breaks {quoted(property_name)} (known "
-        f"with: {known_options}); fairlp.counterexample({quoted(mechanism)}, {quoted(property_name)}, "
-        "search=True, options=…) searches for one"
+        f"no instance is known on which {quoted(mechanism)} with {_spelt(options) or 'no options'} breaks "
+        f"{quoted(property_name)}; search=True (--search) searches for one"
     )
 
 
@@ -459,57 +450,6 @@ def _spelt(options: Mapping[str, Any]) -> str:
         f"{name} = {value:g}" if isinstance(value, int | float) else f"{name} = {value}"
         for name, value in sorted(options.items())
     )
-
-
-def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any]:
-    """Return a counterexample as counterexamples.json has it, with the claim it refutes."""
-    entry = {
-        "mechanism": mechanism,
-        "property": property,
-        "demands": instance.demands.tolist(),
-        "capacities": instance.capacities.tolist(),
-    }
-    if claimed := entries(SHIPPED).get((mechanism, property), {}).get("claimed"):
-        entry["claimed"] = claimed
-    if instance.has_queues:
-        entry["queue"] = list(instance.tree.names())
-        queues = _queues_of_entry(instance)
-        entry |= {"queues": queues} if queues else {}
-    if instance.rates is not None:
-        entry["rates"] = instance.rates.tolist()
-    if (instance.weights != 1).any():
-        entry["weights"] = instance.weights.tolist()
-    if instance.entitlements is not None:
-        entry["entitlements"] = instance.entitlements.tolist()
-    if instance.has_constraints:
-        entry["eligible"] = instance.eligible.tolist()
-    if np.isfinite(instance.task_limits).any():
-        entry["task_limits"] = [
-            value if np.isfinite(value) else None for value in instance.task_limits.tolist()
-        ]
-    return entry
-
-
-def _queues_of_entry(instance: Instance) -> dict[str, Any]:
-    """Return path → weight of each queue that users are in, where it is not 1, and its amounts."""
-    tree = instance.tree
-    has_users = np.asarray(tree.below.sum(axis=1)).ravel() > 0
-    queues: dict[str, Any] = {}
-    table = tree.table(instance.resources)
-    for v, path in enumerate(map(str, table.index)):
-        row = table.iloc[v]
-        weight = tree.weights[v]
-        amounts: dict[str, dict[str, float]] = {}
-        for column, value in row[np.isfinite(row)].items():
-            kind, _, resource = str(column).partition(":")
-            if resource and (value or kind != "guarantee"):
-                amounts.setdefault(kind, {})[resource] = value
-        weights = {"weight": weight} if has_users[v] and weight != 1 else {}
-        if amounts:
-            queues[path] = weights | amounts
-        elif weights:
-            queues[path] = weight
-    return queues
 
 
 class Tally(NamedTuple):

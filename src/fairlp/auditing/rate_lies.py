@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
 
 from ..errors import FairlpError
+from ..formulations.gpu import rates_alone
 from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
-from .findings import AuditCase, Finding, amount
+from .findings import AuditCase, Finding, amount, changed, searched
 
 #: Times the true rate on one row of servers: lies that have paid somewhere.
 FACTORS = (0.5, 2.0, 0.9, 1.1, 0.25, 4.0)
@@ -31,34 +31,30 @@ def strategy_proof(case: AuditCase) -> Finding:
     over Γ[n]), 0 without one.
     """
     rng = np.random.default_rng(case.seed)
-    lies = islice(_structured(case, rng), case.tries // 2)
-    tried = [(_gain(case, user, rates), user, rates) for user, rates in lies]
+    users = rng.permutation(len(case.alone)).tolist()
+    by_user = [_of_user(case, user, rng) for user in users]
+    lies = islice(filter(None, chain.from_iterable(zip_longest(*by_user))), case.tries // 2)
+
+    def tried_lie(user: int, rates: np.ndarray) -> RateLie:
+        return _gain(case, user, rates), user, rates
+
+    def near(lie: RateLie) -> RateLie:
+        return tried_lie(lie[1], lie[2] * np.exp(rng.normal(0, 0.3, len(lie[2]))))
+
+    tried = [tried_lie(*lie) for lie in lies]
     if not tried:
         return Finding.vacuous("there are no other rates to claim")
-    while len(tried) < case.tries and not case.deadline.has_passed:
-        tried.sort(key=lambda lie: -lie[0])
-        _, user, rates = tried[rng.integers(0, min(5, len(tried)))]
-        claimed = rates * np.exp(rng.normal(0, 0.3, len(rates)))
-        tried.append((_gain(case, user, claimed), user, claimed))
-    return _finding(case, tried)
-
-
-def _structured(case: AuditCase, rng: np.random.Generator) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield lies of all users in turn: a rate scaled or denied, another user's rates."""
-    by_user = [_of_user(case, user, rng) for user in rng.permutation(len(case.alone)).tolist()]
-    for lies in zip_longest(*by_user):
-        yield from (lie for lie in lies if lie is not None)
+    return _finding(case, searched(tried, near, case.tries, rng, case.deadline))
 
 
 def _of_user(case: AuditCase, user: int, rng: np.random.Generator) -> list[tuple[int, np.ndarray]]:
     """Return rates that a user may claim, in random order."""
-    true = _rates(case.instance)
-    claims = []
-    for i in np.flatnonzero(true[user] > 0):
-        for factor in (*FACTORS, 0.0):
-            claimed = true[user].copy()
-            claimed[i] *= factor
-            claims.append(claimed)
+    true = rates_alone(case.instance)
+    claims = [
+        changed(true[user], i, true[user, i] * factor)
+        for i in np.flatnonzero(true[user] > 0)
+        for factor in (*FACTORS, 0.0)
+    ]
     claims += [*np.delete(true, user, axis=0)]
     lies = [
         (user, claimed)
@@ -69,14 +65,9 @@ def _of_user(case: AuditCase, user: int, rng: np.random.Generator) -> list[tuple
     return lies
 
 
-def _rates(instance: Instance) -> np.ndarray:
-    """Return the rates of users on one server of each row, where they may run."""
-    return np.asarray(instance.gamma() / instance.counts)
-
-
 def _lying(instance: Instance, user: int, claimed: np.ndarray) -> Instance:
     """Return the instance with the claimed rates of one user; it claims no other placement."""
-    rates = _rates(instance)
+    rates = rates_alone(instance)
     rates[user] = np.where(instance.eligible[user], claimed, 0.0)
     return instance.derived(rates=rates)
 
@@ -100,7 +91,7 @@ def _finding(case: AuditCase, tried: list[RateLie]) -> Finding:
             0.0,
             f"no lie about rates that pays was found in {len(tried)} tries; others may pay",
         )
-    true = _rates(case.instance)[user]
+    true = rates_alone(case.instance)[user]
     claims = [
         f"{amount(claimed[i])} instead of {amount(true[i])} on {case.instance.servers[i]!r}"
         for i in np.flatnonzero(claimed != true).tolist()

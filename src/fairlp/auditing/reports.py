@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice, takewhile, zip_longest
+from itertools import chain, islice, takewhile, zip_longest
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from ..models.instances.instance import Instance
 from ..models.instances.requests import remaining_users
 from ..tolerances import AUDIT
 from . import rate_lies
-from .findings import AuditCase, Finding, amount
+from .findings import AuditCase, Finding, amount, changed, searched
 from .price_bounds import PriceBounds
 
 __all__ = ["nearby", "own_use"]
@@ -41,13 +40,6 @@ _SERVERS_NAMED = 5
 
 #: Gain of a lie over Γ[n], user, claimed demand, claimed eligible servers.
 Lie: TypeAlias = tuple[float, int, np.ndarray, np.ndarray]
-
-
-def changed(values: np.ndarray, place: Any, value: Any) -> np.ndarray:
-    """Return the values with another one at a place."""
-    copy = values.copy()
-    copy[place] = value
-    return copy
 
 
 def nearby(demand: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -304,18 +296,19 @@ def tried_lies(case: AuditCase) -> list[Lie]:
             gains[key] = _gain(case, bounds, user, demand, eligible)
         return gains[key], user, demand, eligible
 
-    # Structured lies
-    lies = islice(_structured(case.instance, rng), case.tries // 2)
+    # Structured lies, of all users in turn
+    users = rng.permutation(len(case.totals)).tolist()
+    by_user = [_structured(case.instance, user, rng) for user in users]
+    lies = islice(filter(None, chain.from_iterable(zip_longest(*by_user))), case.tries // 2)
     in_time = takewhile(lambda lie: not case.deadline.has_passed, lies)
     tried = [tried_lie(*lie) for lie in in_time]
 
-    # A local search around the five best
-    while tried and len(tried) < case.tries and not case.deadline.has_passed:
-        tried.sort(key=lambda lie: -lie[0])
-        _, user, demand, eligible = tried[rng.integers(0, min(5, len(tried)))]
+    def near(lie: Lie) -> Lie:
+        _, user, demand, eligible = lie
         claimed = nearby(demand, rng)
-        tried.append(tried_lie(user, claimed, nearby_servers(eligible, rng)))
-    return tried
+        return tried_lie(user, claimed, nearby_servers(eligible, rng))
+
+    return searched(tried, near, case.tries, rng, case.deadline)
 
 
 def finding_of_lies(case: AuditCase, tried: list[Lie]) -> Finding:
@@ -334,21 +327,12 @@ def finding_of_lies(case: AuditCase, tried: list[Lie]) -> Finding:
 
 
 def _structured(
-    instance: Instance, rng: np.random.Generator
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield lies that paid elsewhere: a resource scaled, another's demand, other servers."""
-    users = rng.permutation(len(instance.users)).tolist()
-    lies_by_user = [_structured_of_user(instance, n, rng) for n in users]
-    for lies in zip_longest(*lies_by_user):
-        for n, lie in zip(users, lies, strict=True):
-            if lie is not None:
-                yield n, *lie
-
-
-def _structured_of_user(
     instance: Instance, user: int, rng: np.random.Generator
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return demands and eligible servers that a user may claim, in random order."""
+) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Return lies that paid elsewhere, in random order: demands and servers that a user may claim.
+
+    A resource is scaled, the demand is another's, or servers are denied or added.
+    """
     demand = instance.demands[user]
     eligible = instance.eligible[user]
     claims = []
@@ -360,12 +344,12 @@ def _structured_of_user(
         needed = np.flatnonzero(demand > 0)
         claims += [changed(demand, r, demand[r] * factor) for r in needed]
     claims += [*np.delete(instance.demands, user, axis=0)]
-    lies = [(claim, eligible) for claim in claims]
+    lies = [(user, claim, eligible) for claim in claims]
     if eligible.sum() > 1:
         for i in np.flatnonzero(eligible):
-            lies.append((demand, changed(eligible, i, False)))
-            lies.append((demand, np.arange(len(eligible)) == i))
-    lies += [(demand, changed(eligible, i, True)) for i in np.flatnonzero(~eligible)]
+            lies.append((user, demand, changed(eligible, i, False)))
+            lies.append((user, demand, np.arange(len(eligible)) == i))
+    lies += [(user, demand, changed(eligible, i, True)) for i in np.flatnonzero(~eligible)]
     rng.shuffle(lies)
     return lies
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypedDict
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..errors import FairlpError, FairlpWarning, InstanceError, quoted, require_known
+from ..errors import FairlpError, FairlpWarning, InstanceError, quoted
 from ..formulations import region
 from ..mechanisms.mechanism import (
     EQUAL_WEIGHTS,
@@ -34,9 +34,8 @@ from ..models.trees.guarantees import floors
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
 from .audits import case_of, findings_of
-from .findings import Deadline
+from .findings import Deadline, changed
 from .properties import PROPERTIES, Property, known, table as property_table
-from .reports import changed
 
 #: Of instances with a tree, the part in which many leaves are blocked: one server, all resources,
 #: zero demands.
@@ -121,14 +120,6 @@ class Search:
             raise InstanceError(f"time_limit is {self.time_limit}; expected seconds above 0")
         time_limit = np.inf if self.time_limit is None else self.time_limit
         object.__setattr__(self, "deadline", Deadline(time_limit))
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Search:
-        """Return the search of these keyword arguments; an unknown one raises."""
-        names = [option.name for option in fields(cls) if option.init]
-        for name in options:
-            require_known(name, names, f"the search has no option {quoted(name)}")
-        return cls(**options)
 
     def run(self, mechanism: str, property: str) -> SearchResult:
         """Return what the search tried, and the instance that breaks the property, if it has one.

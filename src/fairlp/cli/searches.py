@@ -133,7 +133,7 @@ def counterexample(
     options = read_options(option)
     arguments = size.arguments() | ({"options": options} if options else {})
     if search:
-        result = Search.of(arguments).run(mechanism, property_name)
+        result = Search(**arguments).run(mechanism, property_name)
         print_text([str(result)])
         instance = result.instance
     else:

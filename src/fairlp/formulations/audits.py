@@ -81,6 +81,19 @@ def pareto(
     return model
 
 
+def improved(instance: Instance, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return tasks that leave nobody fewer, and by how much more of Γ[n] each has, shape (N,).
+
+    What floors that are lower by rounding allow is no gain.
+    """
+    totals = tasks.sum(axis=1)
+    model = pareto(instance, totals)
+    solution = model.solve().require_optimal()
+    better = np.asarray(model.evaluate("tasks", solution.require_point())).reshape(tasks.shape)
+    gains = quotients(better.sum(axis=1) - totals, instance.gamma().sum(axis=1))
+    return better, gains - gain_by_lowering(solution)
+
+
 def gain_by_lowering(
     solution: Solution, fraction: float = FEASIBILITY, block: str = "nobody_loses"
 ) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InstanceError, UnknownNameError, nearest, quoted
+from ..errors import InstanceError, UnknownNameError, nearest, quoted, require_known
 from ..models.instances.instance import Instance
 from ..models.instances.requests import Requests
 from ..models.notation.expressions import Expression, Index, log
@@ -154,27 +154,6 @@ def selection(requests: Requests, criterion: Criterion) -> Model:
     return model
 
 
-def better(requests: Requests, x: np.ndarray) -> Model:
-    """Return the linear program that bounds how far x, shape (N,), is from Eisenberg–Gale's.
-
-    Maximise Σ e[n]·y[n]/x[n] over what is feasible: x is optimal if that is no more than Σ e[n].
-    What it exceeds it by bounds the gap, since the logarithm is concave.
-    """
-    model = Model(
-        "NJC, first-order condition",
-        "optimality of a concave program",
-        (requests.users, requests.resources),
-    )
-    y, used = _granted(model, requests)
-    model.constraint("capacity", used <= 1)
-    priced = requests.asking & (requests.entitlements > 0)
-    slope = np.divide(requests.entitlements, x, out=np.zeros(len(x)), where=priced)
-    model.maximize(
-        (model.parameter("s", requests.users, slope, "e[n]/x[n]") * y).sum(requests.users)
-    )
-    return model
-
-
 def chosen(requests: Requests, bottlenecks: Iterable[Any] | str) -> np.ndarray:
     """Return named resources as bool, shape (R,); a text may hold several, separated by commas."""
     resources = list(requests.resources)
@@ -188,10 +167,7 @@ def chosen(requests: Requests, bottlenecks: Iterable[Any] | str) -> np.ndarray:
         bottlenecks = [bottlenecks]
     mask = np.zeros(len(resources), dtype=bool)
     for name in bottlenecks:
-        if name not in resources:
-            raise UnknownNameError(
-                f"no resource is called {quoted(name)}; {nearest(name, resources)}"
-            )
+        require_known(name, resources, f"no resource is called {quoted(name)}")
         mask[resources.index(name)] = True
     return mask
 
@@ -207,7 +183,7 @@ def coefficients(requests: Requests, criterion: Criterion) -> np.ndarray | None:
     values = np.zeros(len(users))
     named = criterion if isinstance(criterion, Mapping) else {criterion: 1.0}
     for user, value in named.items():
-        if user not in requests.users:
+        if user not in users:
             raise UnknownNameError(
                 f"criterion: {quoted(user)} is no user; {nearest(user, [*CRITERIA, *users])}"
             )

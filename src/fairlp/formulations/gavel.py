@@ -21,12 +21,12 @@ import pandas as pd
 
 from ..errors import InstanceError, named, quoted
 from ..models.instances.arithmetic import quotients, tasks_alone
+from ..models.instances.checks import labelled
 from ..models.instances.instance import Instance
 from ..models.instances.rationals import decimal
 from ..models.notation.expressions import Expression, Index, log
-from ..models.notation.labels import aligned
+from ..models.notation.labels import aligned, numbers_in, refuse
 from ..models.notation.model import Model
-from ..models.notation.reals import NumberError, floats
 from ..models.notation.variables import Subset, Variable
 from ..models.programs.program import Program
 from . import region, space_sharing
@@ -556,12 +556,8 @@ def isolated_throughputs(instance: Instance) -> np.ndarray:
 def steps_of(instance: Instance, steps: Any) -> np.ndarray:
     """Return the steps that each job has left, above 0."""
     numbers = by_user(instance, "steps", steps)
-    if not (numbers > 0).all():
-        user = instance.users[int((numbers > 0).argmin())]
-        raise InstanceError(
-            f"steps of user {quoted(user)} are 0; expected the steps that are left, above 0 (a job that "
-            "has ended is no user)"
-        )
+    expected = "the steps that are left, above 0 (a job that has ended is no user)"
+    refuse(~(numbers > 0), numbers, [instance.users], "steps", expected, InstanceError)
     return numbers
 
 
@@ -576,41 +572,25 @@ def by_user(instance: Instance, name: str, values: Any) -> np.ndarray:
         values = {user: number for user, number in values.items() if user in users}
     elif isinstance(values, pd.Series) and values.index.isin(users.labels).any():
         values = values[values.index.isin(users.labels)]
-    ordered = aligned(values, (users,), subject, InstanceError)
-    try:
-        numbers = floats(ordered)
-    except NumberError as error:
-        raise InstanceError(
-            f"{subject} is {quoted(values)}; expected a number for each user ({error})"
-        ) from None
-    if numbers.shape != (len(users),):
-        raise InstanceError(
-            f"{subject} has shape {numbers.shape}; expected a number for each of {len(users)} users"
-        )
+    numbers = labelled(values, subject, users)
     refused = ~(np.isfinite(numbers) & (numbers >= 0))
-    if refused.any():
-        n = int(refused.argmax())
-        raise InstanceError(
-            f"{subject} has {numbers[n]:g} for user {quoted(users[n])}; expected a number of at least 0"
-        )
+    refuse(refused, numbers, [users], subject, "a finite number >= 0", InstanceError)
     return numbers
 
 
 def _points(instance: Instance, at: Any) -> np.ndarray:
     """Return throughputs at which levels have tangents, users × tangents."""
-    users = instance.users
-    try:
-        points = floats(aligned(at, (users, None), "the option 'at'", InstanceError))
-    except NumberError as error:
-        raise InstanceError(f"the option 'at' is not all numbers ({error})") from None
+    subject = "the option 'at'"
+    axes = (instance.users, None)
+    points = numbers_in(aligned(at, axes, subject, InstanceError), axes, subject, InstanceError)
     points = points[:, None] if points.ndim == 1 else points
-    if points.ndim != 2 or len(points) != len(users) or not points.shape[1]:
+    if points.ndim != 2 or len(points) != len(instance.users) or not points.shape[1]:
         raise InstanceError(
-            f"the option 'at' has shape {points.shape}; expected throughputs of {len(users)} users, "
-            "a column for each tangent"
+            f"{subject} has shape {points.shape}; expected throughputs of {len(instance.users)} users, a "
+            "column for each tangent"
         )
-    if not (np.isfinite(points) & (points >= 0)).all():
-        raise InstanceError("the option 'at' has throughputs below 0, or that are not finite")
+    refused = ~(np.isfinite(points) & (points >= 0))
+    refuse(refused, points, axes, subject, "a finite number >= 0", InstanceError)
     return points
 
 

@@ -68,7 +68,7 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
         floors[accounts.owner_positions],
         "dominant shares that the nominal quota of o comes to",
     )
-    if not lanes.has_flavors:
+    if not instance.quotas.has_flavors:
         model.constraint("floor", accounts.sums(share) >= floor)
     else:
         within = model.variable(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, UnknownNameError, nearest, quoted
+from ..errors import InstanceError, quoted, require_known
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import log
 from ..models.notation.labels import aligned, arranged
@@ -207,8 +207,7 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     user : label
     division : {"rdm", "tdm"}
     """
-    if user not in instance.users:
-        raise UnknownNameError(f"no user is called {quoted(user)}; {nearest(user, instance.users)}")
+    require_known(user, instance.users, f"no user is called {quoted(user)}")
     position = list(instance.users).index(user)
     n = instance.users
     i = instance.servers
@@ -273,37 +272,21 @@ def _chosen(
     )
     if not isinstance(bottlenecks, pd.DataFrame):
         raise InstanceError(
-            f"{_BOTTLENECKS} is {quoted(bottlenecks)}; expected a DataFrame users × servers of "
-            "resources, or a mapping from "
-            "users to mappings from servers to resources"
+            f"{_BOTTLENECKS} is {quoted(bottlenecks)}; expected a table users × servers of resources"
         )
     for labels, index in (
         (bottlenecks.index, instance.users),
         (bottlenecks.columns, instance.servers),
     ):
         for label in labels:  # pairs that cannot run may be left out
-            if label not in index:
-                suggestion = nearest(label, index)
-                raise InstanceError(
-                    f"{_BOTTLENECKS} names {index.name} {quoted(label)}, which is unknown; {suggestion}"
-                )
-    resources = list(instance.resources)
-    chosen = np.zeros(needs.shape, dtype=bool)
-    for n, i in np.argwhere(runs):
-        user = instance.users[int(n)]
-        server = instance.servers[int(i)]
-        is_named = user in bottlenecks.index and server in bottlenecks.columns
-        resource = bottlenecks.loc[user, server] if is_named else None
-        if resource not in resources:
-            raise InstanceError(
-                f"no bottleneck is given for user {quoted(user)} on server {quoted(server)} (given: "
-                f"{quoted(resource)}); "
-                f"expected one of {resources}"
-            )
-        r = resources.index(resource)
-        if needs[n, i, r] <= 0:
-            raise InstanceError(
-                f"user {quoted(user)} does not demand {quoted(resource)}, so it is no bottleneck on {quoted(server)}"
-            )
-        chosen[n, i, r] = True
+            problem = f"{_BOTTLENECKS} names {index.name} {quoted(label)}"
+            require_known(label, index, problem, InstanceError)
+    table = bottlenecks.reindex(instance.users.labels, columns=instance.servers.labels).to_numpy()
+    is_named = table[:, :, None] == np.array(list(instance.resources), dtype=object)
+    chosen = np.asarray(is_named & runs[:, :, None] & (needs > 0))
+    for n, i in np.argwhere(runs & ~chosen.any(axis=2))[:1].tolist():
+        raise InstanceError(
+            f"bottleneck of user {quoted(instance.users[n])} on server {quoted(instance.servers[i])} is "
+            f"{quoted(table[n, i])}; expected a resource that it demands"
+        )
     return chosen

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..models.instances.instance import Instance
 from ..models.instances.requests import entitlements
-from ..models.notation.expressions import Expression, log
+from ..models.notation.expressions import log
 from ..models.notation.model import Model
 from . import region
 from .region import runnable_users, task_limits
@@ -28,33 +28,11 @@ def ceei(instance: Instance) -> Model:
         "Eisenberg and Gale, 1959; Varian, 1974",
         (instance.users, instance.servers, instance.resources),
     )
-    e = np.where(runnable_users(instance), entitlements(instance), 0.0)
-    weight = model.parameter("e", instance.users, e, "entitlement of n (0: no term)")
-    tasks = _feasible(model, instance)
-    model.maximize((weight * log(tasks)).sum(instance.users))
-    return model
-
-
-def better(instance: Instance, tasks: np.ndarray) -> Model:
-    """Return the linear program that bounds how far tasks, shape (N,), are from the optimum.
-
-    Maximise Σ e[n]·(y[n]/tasks[n]) over all feasible y; tasks are optimal if that is no more than Σ
-    e[n].
-    """
-    indices = (instance.users, instance.servers, instance.resources)
-    model = Model("CEEI, first-order condition", "optimality of a concave program", indices)
-    e = np.where(runnable_users(instance), entitlements(instance), 0.0)
-    slope = np.divide(e, tasks, out=np.zeros(len(e)), where=e > 0)
-    weight = model.parameter("s", instance.users, slope, "e[n] / tasks of n")
-    model.maximize((weight * _feasible(model, instance)).sum(instance.users))
-    return model
-
-
-def _feasible(model: Model, instance: Instance) -> Expression:
-    """Declare what is feasible; return the tasks of n."""
     n = instance.users
     i = instance.servers
     runnable = runnable_users(instance)
+    e = np.where(runnable, entitlements(instance), 0.0)
+    weight = model.parameter("e", n, e, "entitlement of n (0: no term)")
     alone = np.where(runnable, instance.gamma().sum(axis=1), 1.0)
     d = region.demands(model, instance)
     c = region.capacities(model, instance)
@@ -71,4 +49,5 @@ def _feasible(model: Model, instance: Instance) -> Expression:
     meaning = "limit of n, as a fraction of what n could run alone"
     task_limits(model, instance, g.sum(i), meaning, unit=alone, users=runnable)
     model.define("tasks", gamma * g)
-    return (gamma * g).sum(i)
+    model.maximize((weight * log((gamma * g).sum(i))).sum(n))
+    return model

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, nearest, quoted
+from ..errors import InstanceError, quoted, require_known
 from ..models.instances.arithmetic import effort, quotients
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Index
@@ -286,5 +286,4 @@ def gain(instance: Instance, tasks: np.ndarray, blocked: np.ndarray) -> Model:
 
 def require_count(count: str) -> None:
     """Raise unless it is a way of counting."""
-    if count not in COUNTS:
-        raise InstanceError(f"count is {quoted(count)}; {nearest(count, COUNTS)}")
+    require_known(count, COUNTS, f"count is {quoted(count)}", InstanceError)

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, quoted
+from ..errors import InstanceError, quoted, require_known
 from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Index
+from ..models.notation.labels import aligned, numbers_in, refuse
 from ..models.notation.model import Model
-from ..models.notation.reals import NumberError, floats
 from ..models.notation.variables import Parameter, Variable
 from . import region
 
@@ -83,11 +83,6 @@ class Combinations:
                 members.append((first, second))
                 rates.append(tuple(both * runs))
         return cls(instance, np.array(members), np.array(rates, dtype=float))
-
-    @property
-    def is_pair(self) -> np.ndarray:
-        """Which combinations are pairs."""
-        return np.asarray(self.members[:, 0] != self.members[:, 1])
 
     @property
     def holds(self) -> np.ndarray:
@@ -197,8 +192,6 @@ def _by_pair(pairs: Mapping[Any, Any]) -> dict[tuple[Any, Any], Any]:
             rates_by_pair |= {(key, partner): rates for partner, rates in values.items()}
         else:
             raise InstanceError(f"pairs has the key {quoted(key)}; expected {_FORM}")
-    if not all(isinstance(rates, Mapping) for rates in rates_by_pair.values()):
-        raise InstanceError(f"pairs has no rates by kind of servers for a pair; expected {_FORM}")
     return rates_by_pair
 
 
@@ -212,31 +205,15 @@ def _table(instance: Instance, pairs: Any) -> pd.DataFrame:
         raise InstanceError(
             f"pairs has {quoted(pairs.index[pairs.index.duplicated()][0])} twice; expected {_FORM}"
         )
-    for level in range(2):
-        unknown = pairs.index.get_level_values(level).difference(instance.users.labels)
-        if len(unknown):
-            raise InstanceError(
-                f"pairs names user {quoted(unknown[0])}, which is unknown; expected users such as "
-                f"{quoted(instance.users[0])}"
-            )
-    kinds = list(instance.servers)
-    if set(pairs.columns) != set(kinds) or len(pairs.columns) != len(kinds):
-        raise InstanceError(
-            f"pairs has the columns {', '.join(map(repr, pairs.columns))}; expected the servers, "
-            f"{', '.join(map(repr, kinds))}"
-        )
-    try:
-        values = floats(pairs[kinds].to_numpy())
-    except NumberError as error:
-        raise InstanceError(f"pairs is not all numbers ({error})") from None
+    users = instance.users
+    for user in dict.fromkeys(user for pair in pairs.index for user in pair):
+        require_known(user, users, f"pairs names user {quoted(user)}", InstanceError)
+    axes = (None, instance.servers)
+    values = numbers_in(aligned(pairs, axes, "pairs", InstanceError), axes, "pairs", InstanceError)
     refused = ~(np.isfinite(values) & (values >= 0))
-    if refused.any():
-        row, column = np.argwhere(refused)[0]
-        raise InstanceError(
-            f"pairs has {values[row, column]:g} for {quoted(pairs.index[row])} on server "
-            f"{quoted(kinds[column])}; expected a rate of at least 0 (0: they do not share there)"
-        )
-    return pd.DataFrame(values, index=pairs.index, columns=kinds)
+    expected = "a rate of at least 0 (0: they do not share there)"
+    refuse(refused, values, axes, "pairs", expected, InstanceError)
+    return pd.DataFrame(values, index=pairs.index)
 
 
 def _require_pair(instance: Instance, first: int, second: int, has_partner: bool) -> None:

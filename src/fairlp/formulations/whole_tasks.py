@@ -151,13 +151,11 @@ def on_servers(
     name: str,
     source: str,
     normaliser: normalisers.Normaliser,
-    room: np.ndarray | None = None,
 ) -> Model:
     """Max-min fairness with whole tasks on single servers: maximise the smallest x[n]/(φ[n]Γ[n]).
 
     The variable x[n,i] is integer, and i runs over single servers. Of users who can run no whole
-    task there is no level. ``room``, shape (K, R), is the capacity that tasks are held to where a
-    solver's tolerance lets them take more than there is.
+    task there is no level.
     """
     single = instance.expanded()
     n = single.users
@@ -167,7 +165,7 @@ def on_servers(
     gamma = model.parameter("Gamma", n, tasks_per_level, "tasks at level 1: φ[n]Γ[n]")
     largest_tasks = most_tasks_on(single)
     can_run = largest_tasks.any(axis=1)
-    x = placed(model, single, largest_tasks, room)
+    x = placed(model, single, largest_tasks, None)
     t = model.variable(
         "t", upper=None if can_run.any() else 0.0, doc="smallest level x[n]/(φ[n]Γ[n])"
     )

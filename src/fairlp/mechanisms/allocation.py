@@ -18,10 +18,10 @@ from ..models.files.plain_data import fingerprint
 from ..models.files.tables import csv_text, read_tasks, tasks_table, with_all_users
 from ..models.files.whole_files import home, write_text
 from ..models.instances.arithmetic import effort, limits_beside, quotients, relative
+from ..models.instances.checks import labelled
 from ..models.instances.instance import Instance
-from ..models.notation.labels import aligned
+from ..models.notation.labels import aligned, numbers_in, refuse
 from ..models.notation.model import Model
-from ..models.notation.reals import NumberError, floats
 from ..models.programs.proof import NO_PROOF, Proof
 from ..solvers.leximin.programs import RoundPrices
 from ..tolerances import ROUNDING, VERIFIED
@@ -53,15 +53,14 @@ def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     return within
 
 
-def overuse(instance: Instance, tasks: np.ndarray) -> tuple[Any, Any, float] | None:
-    """Return the most overused server and resource and their utilization; None within capacity."""
-    utilization = _used(instance, tasks)
-    i, r = (
-        int(position) for position in np.unravel_index(int(utilization.argmax()), utilization.shape)
-    )
-    if not utilization[i, r] > 1 + VERIFIED:
-        return None
-    return instance.servers[i], instance.resources[r], float(utilization[i, r])
+def overuse(instance: Instance, tasks: np.ndarray) -> str:
+    """Return where tasks are over a capacity by more than rounding, in words; empty if nowhere."""
+    used = _used(instance, tasks)
+    i, r = divmod(int(used.argmax()), used.shape[1])
+    if not used[i, r] > 1 + VERIFIED:
+        return ""
+    server = quoted(instance.servers[i])
+    return f"server {server} uses {used[i, r]:.6g} times its {quoted(instance.resources[r])}"
 
 
 def _used(instance: Instance, tasks: np.ndarray) -> np.ndarray:
@@ -696,19 +695,9 @@ def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) ->
         allocation = read_tasks(allocation, instance)
     elif isinstance(allocation, pd.DataFrame):
         allocation = _of_every_user(allocation, instance)
-    allocation = aligned(
-        allocation, (instance.users, instance.servers), "the allocation", InstanceError
-    )
-    tasks = _numbers(allocation)
-    expected = instance.shape
-    if tasks.shape != expected:
-        raise InstanceError(
-            f"the allocation has shape {tasks.shape}; expected {expected}, users × servers"
-        )
-    if not np.isfinite(tasks).all():
-        raise InstanceError(
-            "the allocation has entries that are not finite; expected tasks, users × servers"
-        )
+    axes = (instance.users, instance.servers)
+    tasks = labelled(allocation, "the allocation", *axes)
+    refuse(~np.isfinite(tasks), tasks, axes, "the allocation", "a finite number", InstanceError)
     return tasks
 
 
@@ -739,20 +728,7 @@ def tasks_by_user(instance: Instance, allocation: Any) -> np.ndarray:
         return np.asarray(allocation.tasks_array.sum(axis=1))
     if isinstance(allocation, pd.DataFrame):
         allocation = allocation.sum(axis=1)
-    allocation = aligned(allocation, (instance.users,), "the allocation", InstanceError)
-    array = _numbers(allocation)
+    axes = (instance.users,)
+    allocation = aligned(allocation, axes, "the allocation", InstanceError)
+    array = numbers_in(allocation, axes, "the allocation", InstanceError)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-
-
-def _numbers(values: Any) -> np.ndarray:
-    if isinstance(values, str):
-        raise InstanceError(
-            f"the allocation is the name {quoted(values)}; expected tasks, such as of "
-            f"fairlp.allocate(instance, {quoted(values)}), or the path of a CSV"
-        )
-    try:
-        return floats(values)
-    except NumberError as error:
-        raise InstanceError(
-            f"the allocation is not all numbers ({error}); expected tasks, users × servers"
-        ) from None

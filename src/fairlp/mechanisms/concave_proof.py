@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..errors import SolverError
-from ..models.programs.certificate import Certificate, verify
+from ..models.programs.certificate import verify, why_not
 from ..models.programs.program import Program
 from ..models.programs.proof import Proof
 from ..tolerances import NOISE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
@@ -46,18 +46,28 @@ def prove_columns(program: Program, x: np.ndarray) -> Proof:
 
 
 def proof_of_columns(
-    program: Program, x: np.ndarray, row_duals: np.ndarray, accepted: float
+    program: Program,
+    x: np.ndarray,
+    row_duals: np.ndarray,
+    accepted: float,
+    better: np.ndarray | None = None,
 ) -> Proof:
     """Return what duals of the rows prove of columns, and of each user's part.
 
-    ``accepted`` is the largest residual and gap of the whole.
+    ``accepted`` is the largest residual and gap of the whole; ``better`` a point that may show that
+    the columns are no optimum.
     """
     certificate = verify(program, x, row_duals)
     gap = np.inf if certificate.gap is None else certificate.gap
     if not certificate.is_within(accepted):
-        return Proof(False, f"not proved: {certificate}", gap)
+        if better is None:
+            return Proof(False, f"not proved: {certificate}", gap)
+        return Proof(False, why_not(program, x, certificate, better), gap)
 
-    error = total_error(certificate)
+    if program.logs is None:
+        return Proof(True, f"optimal, proved ({certificate})", gap)
+    # prices that are too low by ε beside what columns are worth prove a bound that is higher by 2ε
+    error = gap + certificate.primal_residual + 2 * (certificate.dual_residual or 0.0) + ROUNDING
     smallest = smallest_part(program, x)
     if not error <= NOISE * smallest:
         message = (
@@ -69,26 +79,15 @@ def proof_of_columns(
     return Proof(True, f"optimal, proved ({message})", gap)
 
 
-def total_error(certificate: Certificate) -> float:
-    """Return how far the objective is from its maximum at most, as a part of its terms.
-
-    Prices that are too low by ε beside what columns are worth prove a bound that is higher by 2ε.
-    """
-    assert certificate.gap is not None and certificate.dual_residual is not None
-    residuals = certificate.primal_residual + 2 * certificate.dual_residual
-    return certificate.gap + residuals + ROUNDING
-
-
 def smallest_part(program: Program, x: np.ndarray) -> float:
-    """Return the smallest user's part of the objective's terms; 1 where it is linear.
+    """Return the smallest user's part of the objective's terms.
 
     The worth of tasks is the slope of their term times the tasks. If the objective is ε below its
     maximum, as a part of the worth of all, a user whose part is f has its tasks within √(2ε/(αf))
     of right.
     """
     logs = program.logs
-    if logs is None:
-        return 1.0
+    assert logs is not None
     arguments = logs.arguments(x)
     values = (logs.slopes(arguments) * arguments)[logs.weights > 0]
     return float(values.min() / values.sum())

@@ -26,8 +26,8 @@ from ..errors import (
     UnknownNameError,
     UnsupportedError,
     named,
-    nearest,
     quoted,
+    require_known,
 )
 from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.arithmetic import is_extreme
@@ -397,10 +397,8 @@ class Mechanism:
             ]
         if not exact:
             raise UnknownNameError(
-                f"mechanism {self.name!r} has no method that uses a solver, so it takes no solver "
-                "and no solver's "
-                f"options; methods: {', '.join(self.method_names)}; options: "
-                f"{', '.join(self.options) or 'none'}"
+                f"no method of mechanism {self.name!r} takes {', '.join(solver_options) or 'a solver'}; methods: "
+                f"{', '.join(self.method_names)}"
             )
         candidates = [
             method for method in exact if not method.by_name and not method.lacks(parameters)
@@ -416,31 +414,18 @@ class Mechanism:
         """Raise when the method lacks one of these options; the message names others."""
         lacking = method.lacks(parameters)
         if lacking:
-            alternatives = [
-                other.name for other in self.methods if not other.lacks({lacking[0]: True})
-            ]
-            where = (
-                f"method={alternatives[0]!r}"
-                if len(alternatives) == 1
-                else f"methods {' and '.join(map(repr, alternatives))}"
-            )
+            takers = [other.name for other in self.methods if not other.lacks({lacking[0]: True})]
             raise UnknownNameError(
-                f"method {method.name!r} has no option {lacking[0]!r}; it is one of {where}"
+                f"method {method.name!r} has no option {lacking[0]!r}; it is one of {', '.join(takers)}"
             )
 
     def require_solving(self, method: Method, solver: str) -> None:
-        """Raise where the method would not use the solver that was named.
-
-        The message names methods that would.
-        """
+        """Raise where the method would not use the solver that was named."""
         if method.solves or solver == method.name:
             return
-        alternatives = [other.name for other in self.methods if other.solves]
-        remedy = "leave solver= out"
-        if alternatives:
-            remedy += f", or take a method that uses it: {', '.join(map(repr, alternatives))}"
         raise UnknownNameError(
-            f"method {method.name!r} of {self.name!r} does not use the solver {solver!r}; {remedy}"
+            f"method {method.name!r} of {self.name!r} does not use the solver {solver!r}; leave solver= out, "
+            "or take a method that solves programs"
         )
 
     def tasks_per_level(self, instance: Instance) -> np.ndarray:
@@ -503,15 +488,12 @@ class MethodCall:
             not isinstance(state, pd.Series)
             or not pd.api.types.is_numeric_dtype(state)
             or state.empty
+            or state.index.has_duplicates
+            or not np.isfinite(state).all()
         ):
             raise InstanceError(
-                f"state is {type(state).__name__}; expected that of an earlier allocation, a "
-                "Series of numbers by user"
-            )
-        if state.index.has_duplicates or not np.isfinite(state).all():
-            raise InstanceError(
-                "the state has a user twice, or a number that is not finite; expected one for each "
-                "user"
+                f"state is {quoted(state)}; expected that of an earlier allocation, a Series with a finite "
+                "number for each user"
             )
         if not state.index.isin(self.instance.users.labels).any():
             raise InstanceError(
@@ -708,14 +690,9 @@ def run(
         *method_row.solver_options,
         *((option.name for option in fields(Options)) if method_row.solves else ()),
     }
-    refused = [name for name in of_solver if name not in option_names]
-    if refused:
-        suggestion = nearest(refused[0], ["merge", *mechanism.options, *sorted(option_names)])
-        remedy = "a solver's own options go into extra={'name': value}"
-        raise UnknownNameError(
-            f"method {method_row.name!r} of {mechanism.name!r} has no option {quoted(refused[0])}; "
-            f"{suggestion} ({remedy if method_row.solves else 'solver options go with a method that uses a solver'})"
-        )
+    for name in of_solver:
+        problem = f"method {method_row.name!r} of {mechanism.name!r} has no option {quoted(name)}"
+        require_known(name, [*mechanism.options, *sorted(option_names)], problem)
     return finish(
         MethodCall(
             instance, mechanism, method_row, name_of_solver, bool(merge), of_solver, parameters

@@ -23,10 +23,10 @@ from ..errors import (
     quoted,
 )
 from ..formulations import normalisers
+from ..models.instances.checks import labelled
 from ..models.instances.instance import Instance
-from ..models.notation.labels import aligned
+from ..models.notation.labels import refuse
 from ..models.notation.model import Model
-from ..models.notation.reals import NumberError, floats
 from .allocation import Region, overuse
 from .formulated import (
     limit_notes,
@@ -155,7 +155,7 @@ class OwnMechanism(Mechanism):
         It calls the function once, with this instance.
         """
         if self.methods[-1].name == UNKNOWN:
-            _settle(self, _is_model(_returned(self.function, instance, self.name), self.name))
+            _settle(self, isinstance(_returned(self.function, self.name, instance), Model))
         return self
 
 
@@ -169,14 +169,14 @@ class _Procedure:
         name = call.mechanism.name
         remembers = call.mechanism.remembers
         returned = _returned(
-            self.function, call.instance, name, *([call.state] if remembers else [])
+            self.function, name, call.instance, *([call.state] if remembers else [])
         )
         returned, state = (
             _and_state(returned, call.instance, name) if remembers else (returned, None)
         )
         tasks = tasks_of(returned, call.instance, name)
-        over = _over(call.instance, tasks)
-        capacity = () if over is None else (f"{quoted(name)} gave out more than there is: {over}",)
+        over = overuse(call.instance, tasks)
+        capacity = (f"{quoted(name)} gave out more than there is: {over}",) if over else ()
         notes = (*capacity, *limit_notes(name, call.instance, tasks))
         return TasksResult(tasks, notes=notes, state=state)
 
@@ -188,15 +188,8 @@ def _and_state(returned: Any, instance: Instance, name: str) -> tuple[Any, pd.Se
             f"{quoted(name)} takes a state and returned {type(returned).__name__}; expected (tasks, state)"
         )
     subject = f"the state that {quoted(name)} returned"
-    try:
-        state = floats(aligned(returned[1], (instance.users,), subject, InstanceError))
-    except NumberError as error:
-        raise InstanceError(f"{subject} is not all numbers ({error})") from None
-    if state.shape != (len(instance.users),) or not np.isfinite(state).all():
-        raise InstanceError(
-            f"{quoted(name)} returned a state of shape {state.shape}; expected a finite number for each "
-            "user"
-        )
+    state = labelled(returned[1], subject, instance.users)
+    refuse(~np.isfinite(state), state, [instance.users], subject, "a finite number", InstanceError)
     return returned[0], pd.Series(state, instance.users.labels.rename("user"), name="state")
 
 
@@ -285,14 +278,7 @@ def mechanism(
         raise UnknownNameError(
             f"{_called(name)} has no name as a mechanism; write @fairlp.mechanism('its-name')"
         )
-    conditions = [domain] if callable(domain) or isinstance(domain, Domain) else list(domain)
-    for condition in conditions:
-        if not callable(condition) and not isinstance(condition, Domain):
-            raise UnknownNameError(
-                f"domain of {quoted(name)} has {condition!r}; expected functions: why an instance is not so, "
-                "or None"
-            )
-
+    conditions = [domain] if callable(domain) or isinstance(domain, Domain) else domain
     fields = {
         "name": name,
         "title": title,
@@ -315,10 +301,6 @@ def mechanism(
 def _declare(fields: Mapping[str, Any], function: Callable[[Instance], Any]) -> OwnMechanism:
     """Put a function into the table of mechanisms, with what was declared of it."""
     name = fields["name"]
-    if not callable(function):
-        raise UnknownNameError(
-            f"mechanism {quoted(name)} is to be a function of an Instance, not {function!r}"
-        )
     TABLE.require_own_name(name)
     signature = inspect.signature(function)
     remembers = "state" in signature.parameters
@@ -347,7 +329,7 @@ def _called(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _returned(function: Callable[..., Any], instance: Instance, name: str, *state: Any) -> Any:
+def _returned(function: Callable[..., Any], name: str, instance: Instance, *state: Any) -> Any:
     """Return what a function of one's own returns; an error of its own says whose it is."""
     try:
         return function(instance, *state)
@@ -360,50 +342,13 @@ def _returned(function: Callable[..., Any], instance: Instance, name: str, *stat
 
 def tasks_of(returned: Any, instance: Instance, name: str) -> np.ndarray:
     """Return what a procedure returned as users × servers; raise where it is of another form."""
-    shape = instance.shape
-    ordered = aligned(
-        returned, (instance.users, instance.servers), f"what {quoted(name)} returned", InstanceError
-    )
-    try:
-        tasks = floats(ordered)
-    except NumberError as error:
-        raise InstanceError(
-            f"{quoted(name)} returned {type(returned).__name__}; expected a Model, or tasks: "
-            f"{shape[0]} users × {shape[1]} servers ({error})"
-        ) from None
-    if tasks.shape == shape[:1] and shape[1] == 1:
-        tasks = tasks[:, None]
-    if tasks.shape != shape:
-        raise InstanceError(
-            f"{quoted(name)} returned tasks of shape {tasks.shape}; expected {shape}: {shape[0]} users × "
-            f"{shape[1]} servers"
-        )
+    axes = (instance.users, instance.servers)
+    subject = f"what {quoted(name)} returned (a Model, or tasks by user and server)"
+    tasks = labelled(returned, subject, *axes, fewest=1 if len(instance.servers) == 1 else 2)
+    tasks = tasks.reshape(instance.shape)
     refused = ~(np.isfinite(tasks) & (tasks >= 0))
-    if refused.any():
-        n, i = np.argwhere(refused)[0]
-        raise InstanceError(
-            f"{quoted(name)} gave user {quoted(instance.users[n])} {tasks[n, i]:g} tasks on server "
-            f"{quoted(instance.servers[i])}; "
-            "expected numbers >= 0"
-        )
+    refuse(refused, tasks, axes, subject, "a finite number >= 0", InstanceError)
     return tasks
-
-
-def _over(instance: Instance, tasks: np.ndarray) -> str | None:
-    """Return where tasks are over a capacity by more than rounding, in words."""
-    over = overuse(instance, tasks)
-    if over is None:
-        return None
-    server, resource, times = over
-    return f"server {quoted(server)} uses {times:.6g} times its {quoted(resource)}"
-
-
-def _is_model(returned: Any, name: str) -> bool:
-    if returned is None:
-        raise ModelError(
-            f"mechanism {quoted(name)} returned nothing; expected a Model, or tasks (users × servers)"
-        )
-    return isinstance(returned, Model)
 
 
 def _settle(row: OwnMechanism, is_model: bool) -> None:
@@ -413,27 +358,17 @@ def _settle(row: OwnMechanism, is_model: bool) -> None:
     _set(
         row,
         methods=(*(method for method in row.methods if method.name != UNKNOWN), first),
-        formulation=_Formulation(row.name, row.function) if is_model else None,
+        formulation=partial(_model, row.function, row.name) if is_model else None,
         prove=prove if is_model else None,
     )
 
 
-@dataclass(frozen=True)
-class _Formulation:
-    """The formulation of a function, which must return a model."""
-
-    name: str
-    function: Callable[[Instance], Any]
-
-    def __call__(self, instance: Instance) -> Model:
-        returned = _returned(self.function, instance, self.name)
-        if not _is_model(returned, self.name):
-            raise ModelError(
-                f"mechanism {self.name!r} is a formulation and returned {type(returned).__name__}, no "
-                "Model"
-            )
-        model: Model = returned
-        return model
+def _model(function: Callable[..., Any], name: str, instance: Instance) -> Model:
+    """Return what a formulation returns, which must be a model."""
+    returned = _returned(function, name, instance)
+    if not isinstance(returned, Model):
+        raise ModelError(f"mechanism {quoted(name)} returned {type(returned).__name__}, no Model")
+    return returned
 
 
 def _either(call: MethodCall) -> TasksResult:

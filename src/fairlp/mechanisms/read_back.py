@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ..errors import FileFormatError, InstanceError, nearest
 from ..models.files.plain_data import fingerprint, plain_json, require_form
@@ -25,10 +24,10 @@ from .table import find_defined
 _NUMBER = (float, None)
 #: The numbers of a user, and how messages call them.
 _OF_USERS = {
-    "tasks": "tasks",
-    "share": "a share",
-    "tasks_per_level": "tasks at level 1",
-    "level": "a level",
+    "tasks": "number of tasks",
+    "share": "share",
+    "tasks_per_level": "number of tasks at level 1",
+    "level": "level",
 }
 #: The form of what `to_dict` gives.
 _FORM = {
@@ -76,14 +75,14 @@ def read_allocation(source: str | Path, instance: Instance) -> Allocation:
         parameters=parameters,
         region=mechanism.region,
     )
-    stated_numbers = _numbers_of_users(data["users"], instance.users)
-    _require_same(allocation, stated_numbers, ("tasks", "share"))
-    _require_evidence(data)
+    if fingerprint(data, EVIDENCE) != data["sha256"]:
+        raise FileFormatError(
+            f"the fields {', '.join(EVIDENCE)} of this JSON are not as to_json() wrote them: their SHA-256 "
+            "is another; write the allocation again"
+        )
     if mechanism.level_1_of is not None:
-        tasks_per_level = mechanism.level_1_of(allocation)
-        allocation = altered(allocation, tasks_per_level=tasks_per_level)
-    _require_same(allocation, stated_numbers, ("tasks_per_level", "level"))
-    _require_same_sums(allocation, data)
+        allocation = altered(allocation, tasks_per_level=mechanism.level_1_of(allocation))
+    _require_same(_numbers(data), _numbers(allocation.to_dict()))
     return allocation
 
 
@@ -112,72 +111,31 @@ def _document(source: str | Path) -> dict[str, Any]:
     return data
 
 
-def _numbers_of_users(entries: list[dict[str, Any]], users: Index) -> pd.DataFrame:
-    """Return the numbers that a file states of each user, in the order of the instance."""
-    places = _places([entry["user"] for entry in entries], users)
-    count = np.bincount(places, minlength=len(users))
-    if (count != 1).any():
-        n = int((count != 1).argmax())
-        problem = f"has user {users[n]!r} {count[n]} times" if count[n] else "is without user"
-        raise InstanceError(
-            f"the allocation {problem}{'' if count[n] else f' {users[n]!r} of the instance'}; "
-            "expected every user once"
-        )
-    numbers = [[entry[name] for name in _OF_USERS] for entry in entries]
-    table = pd.DataFrame(numbers, index=places, columns=list(_OF_USERS), dtype=float)
-    return table.sort_index()
-
-
-def _require_same(
-    allocation: Allocation, stated_numbers: pd.DataFrame, names: tuple[str, ...]
-) -> None:
-    """Raise unless numbers of users are those that a file states."""
-    computed_numbers = {
-        "tasks": allocation.totals,
-        "share": allocation.shares,
-        "tasks_per_level": allocation.tasks_per_level,
-        "level": allocation.levels,
+def _numbers(document: dict[str, Any]) -> dict[str, float]:
+    """Return the numbers of a document that follow from its tasks, by what they are."""
+    numbers = {
+        f"{noun} of user {entry['user']!r}": entry[name]
+        for entry in document["users"]
+        for name, noun in _OF_USERS.items()
     }
-    for name in names:
-        computed = np.asarray(computed_numbers[name])
-        stated = stated_numbers[name].to_numpy()
-        differs = ~np.isclose(computed, stated, rtol=AGREEMENT, atol=0, equal_nan=True)
-        if differs.any():
-            n = int(differs.argmax())
+    numbers |= {f"use of {r!r}": part for r, part in document["utilization"].items()}
+    numbers |= {"residual": document["residual"], "number of users": len(document["users"])}
+    return {name: np.nan if number is None else number for name, number in numbers.items()}
+
+
+def _require_same(stated: dict[str, float], computed: dict[str, float]) -> None:
+    """Raise unless a file states the numbers that follow from its tasks."""
+    for name in stated | computed:
+        number = stated.get(name)
+        right = computed.get(name)
+        if (
+            number is None
+            or right is None
+            or not np.isclose(number, right, rtol=AGREEMENT, atol=AGREEMENT, equal_nan=True)
+        ):
             raise InstanceError(
-                f"user {allocation.instance.users[n]!r} has {_OF_USERS[name]} of {stated[n]:.9g} "
-                f"in the file, and {computed[n]:.9g} by its pairs and this instance; was it "
+                f"the {name} is {number} in the file, and {right} by its pairs and this instance; was it "
                 "another instance that was shared?"
-            )
-
-
-def _require_evidence(data: dict[str, Any]) -> None:
-    """Raise unless what the method said of its answer is as it was written."""
-    computed = fingerprint(data, EVIDENCE)
-    if computed != data["sha256"]:
-        raise FileFormatError(
-            f"the fields {', '.join(EVIDENCE[:-1])} and {EVIDENCE[-1]} of this JSON are not as "
-            f"to_json() wrote them: their SHA-256 is {computed}, and the file "
-            f"says {data['sha256']!r}; write the allocation again"
-        )
-
-
-def _require_same_sums(allocation: Allocation, data: dict[str, Any]) -> None:
-    """Raise unless what all users take together, and the residual, are those that a file states."""
-    used = {str(r): float(part) for r, part in allocation.pool_utilization.items()}
-    if set(used) != set(data["utilization"]):
-        raise InstanceError(
-            f"the allocation uses the resources {', '.join(data['utilization'])}; expected those "
-            f"of the instance, {', '.join(used)}"
-        )
-    numbers = {f"uses of {r!r} a part": (used[r], data["utilization"][r]) for r in used}
-    numbers["has a residual"] = (allocation.residual, data["residual"])
-    for noun, (computed, stated) in numbers.items():
-        stated = np.nan if stated is None else stated
-        if not np.isclose(computed, stated, rtol=AGREEMENT, atol=AGREEMENT, equal_nan=True):
-            raise InstanceError(
-                f"the allocation {noun} of {stated:.9g} in the file, and {computed:.9g} by its "
-                "pairs and this instance; was it another instance that was shared?"
             )
 
 
@@ -201,9 +159,5 @@ def _array(entries: list[dict[str, Any]], name: str, axes: dict[str, Index]) -> 
         _places([entry[axis] for entry in entries], index) for axis, index in axes.items()
     )
     amounts = np.array([entry[name] for entry in entries], dtype=float)
-    if not np.isfinite(amounts).all():
-        entry = entries[int(np.isfinite(amounts).argmin())]
-        labels = " and ".join(f"{axis} {entry[axis]!r}" for axis in axes)
-        raise FileFormatError(f"{name} of {labels} is {entry[name]}; expected a finite number")
     np.add.at(array, positions, amounts)
     return array

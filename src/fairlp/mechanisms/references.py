@@ -9,7 +9,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Collection
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -48,20 +48,11 @@ def load(reference: str) -> OwnMechanism:
     UnknownNameError
         When the file, module or function is not there, or the function is no mechanism.
     """
-    path, function, module = module_of(reference, "mechanism")
-    mechanisms = {
-        name: value for name, value in vars(module).items() if isinstance(value, OwnMechanism)
-    }
-    if function in mechanisms:
-        return mechanisms[function]
-    if hasattr(module, function):
-        raise UnknownNameError(
-            f"{reference!r} is no mechanism; decorate the function with "
-            "@fairlp.mechanism('its-name')"
-        )
-    raise UnknownNameError(
-        f"{path!r} has no mechanism {function!r}; {_there(function, mechanisms)}"
+    remedy = "decorate a function with @fairlp.mechanism('its-name')"
+    mechanism: OwnMechanism = _found(
+        reference, "mechanism", lambda value: isinstance(value, OwnMechanism), remedy
     )
+    return mechanism
 
 
 def load_solver(reference: str) -> str:
@@ -74,17 +65,7 @@ def load_solver(reference: str) -> str:
     UnsupportedError
         When it is no back end; what it lacks is named.
     """
-    path, attribute, module = module_of(reference, "solver")
-    if not hasattr(module, attribute):
-        names = [
-            name
-            for name, value in vars(module).items()
-            if isinstance(value, type) and hasattr(value, "solve")
-        ]
-        raise UnknownNameError(
-            f"{path!r} has no solver {quoted(attribute)}; {_there(attribute, names)}"
-        )
-    solver = getattr(module, attribute)
+    solver = _found(reference, "solver", lambda value: value is not None)
     if inspect.isroutine(solver) or inspect.ismodule(solver):
         raise UnsupportedError(
             f"{reference!r} is no back end; expected a subclass of fairlp.Backend, or an object of "
@@ -105,20 +86,23 @@ def load_function(reference: str, kind: str) -> Any:
     UnknownNameError
         When the file, module or function is not there.
     """
+    return _found(reference, kind, callable)
+
+
+def _found(
+    reference: str, kind: str, is_right: Callable[[Any], bool], remedy: str = "expected a function"
+) -> Any:
+    """Return what stands at a reference; raise where that is not right."""
     path, dotted_name, module = module_of(reference, kind)
-    function: Any = module
+    value: Any = module
     for attribute in dotted_name.split("."):
-        function = getattr(function, attribute, None)
-    if not callable(function):
-        names = [name for name, value in vars(module).items() if inspect.isfunction(value)]
+        value = getattr(value, attribute, None)
+    if not is_right(value):
+        names = [name for name, other in vars(module).items() if is_right(other)]
         raise UnknownNameError(
-            f"{path!r} has no function {dotted_name!r}; {_there(dotted_name, names)}"
+            f"{path!r} has no {kind} {quoted(dotted_name)}; {nearest(dotted_name, names)} ({remedy})"
         )
-    return function
-
-
-def _there(name: str, names: Collection[str]) -> str:
-    return nearest(name, names) if names else "it has none"
+    return value
 
 
 def module_of(reference: str, kind: str) -> tuple[str, str, ModuleType]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, overload
 
-from ..errors import Hinted, NotDefinedError, UnknownNameError, quoted
+from ..errors import NotDefinedError, UnknownNameError, quoted
 from ..registry import Registry
 
 if TYPE_CHECKING:
@@ -28,41 +28,19 @@ _GPU = "fairlp.mechanisms.gpu.rows"
 #: name → the module whose ``ROWS`` hold it, in the order of the documentation; it is imported when
 #: first asked for
 FAMILIES: dict[str, str] = {
-    "drf": _MAX_MIN,
-    "edrf": _MAX_MIN,
-    "asset": _MAX_MIN,
-    "drfh": _MAX_MIN,
-    "c-drfh": _MAX_MIN,
-    "cdrf": _MAX_MIN,
-    "tsf": _MAX_MIN,
-    "naive-drf": _MAX_MIN,
-    "kueue": _MAX_MIN,
-    "gavel": _MAX_MIN,
-    "oef": _GPU,
-    "allox": _GPU,
-    "shockwave": _GPU,
-    "h-drf-counted": _MAX_MIN,
-    "h-drf": _MAX_MIN,
-    "h-drf-collapsed": _MAX_MIN,
-    "psdsf-rdm": _PER_SERVER,
-    "psdsf-tdm": _PER_SERVER,
-    "njc": _COMPLAINTS,
-    "ceei": _COMPLAINTS,
-    "alpha-fair": _COMPLAINTS,
-    "drf-discrete": _WHOLE_TASKS,
-    "h-drf-counted-whole": _WHOLE_TASKS,
-    "h-drf-discrete": _WHOLE_TASKS,
-    "h-drf-naive": _WHOLE_TASKS,
-    "drf-milp": _WHOLE_TASKS,
-    "mnw": _WHOLE_TASKS,
-    "pdrf": _WHOLE_TASKS,
-    "sequential-minmax": _WHOLE_TASKS,
-    "dynamic-drf": _ARRIVALS,
-    "cautious-lp": _ARRIVALS,
-    "drfh-first-fit": _WHOLE_TASKS,
-    "drfh-best-fit": _WHOLE_TASKS,
-    "slots": _WHOLE_TASKS,
-    "karma": _WHOLE_TASKS,
+    name: family
+    for family, names in (
+        (_MAX_MIN, "drf edrf asset drfh c-drfh cdrf tsf naive-drf kueue gavel"),
+        (_GPU, "oef allox shockwave"),
+        (_MAX_MIN, "h-drf-counted h-drf h-drf-collapsed"),
+        (_PER_SERVER, "psdsf-rdm psdsf-tdm"),
+        (_COMPLAINTS, "njc ceei alpha-fair"),
+        (_WHOLE_TASKS, "drf-discrete h-drf-counted-whole h-drf-discrete h-drf-naive drf-milp mnw"),
+        (_WHOLE_TASKS, "pdrf sequential-minmax"),
+        (_ARRIVALS, "dynamic-drf cautious-lp"),
+        (_WHOLE_TASKS, "drfh-first-fit drfh-best-fit slots karma"),
+    )
+    for name in names.split()
 }
 
 
@@ -120,11 +98,6 @@ def find(name: str | Mechanism) -> Mechanism:
         if name.name not in FAMILIES:
             OWN[name.name] = name
         return name
-    if callable(name) and not isinstance(name, Hinted):
-        raise UnknownNameError(
-            f"{getattr(name, '__name__', name)!r} is a function, not a mechanism; decorate it with "
-            "@fairlp.mechanism('its-name')"
-        )
     return TABLE[TABLE.spelt(name)]
 
 
@@ -147,20 +120,6 @@ def find_defined(
             f"{row.name} is not defined here: {reason}; defined are: {', '.join(others)}"
         )
     return row.defined_for(instance)
-
-
-def refuse_options_of_others(row: Mechanism, options: Mapping[str, Any]) -> None:
-    """Raise for an option that only other mechanisms have."""
-    from dataclasses import fields
-
-    from ..models.programs.options import Options
-
-    for name in set(options) - {option.name for option in fields(Options)} - set(row.options):
-        owners = [other.name for other in TABLE.values() if name in other.options]
-        if owners:
-            raise UnknownNameError(
-                f"{row.name!r} has no option {quoted(name)}; it is one of {', '.join(owners)}"
-            )
 
 
 def listed() -> dict[str, dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any, Unpack
 
 import numpy as np
@@ -14,11 +15,12 @@ from ..keywords import lists
 from ..models.instances.arithmetic import relative
 from ..models.instances.instance import Instance, require_instance
 from ..models.programs.backends import AnySolver, spelt
+from ..models.programs.options import Options
 from ..models.programs.proof import Proof
 from ..tolerances import AGREEMENT, VERIFIED
 from .allocation import Allocation, no_certificate
 from .mechanism import Mechanism, Method, run
-from .table import find_defined, refuse_options_of_others
+from .table import find_defined
 
 COLUMNS = ["agrees", "difference", "user", "proved", "residual", "seconds", "reason"]
 #: Back ends for the second run of a mechanism of one method; the first that solves its models.
@@ -68,7 +70,6 @@ def validate(
     """
     require_instance(instance)
     row = find_defined(mechanism, instance, options)
-    refuse_options_of_others(row, options)
     name_of_solver = spelt(solver)
 
     methods = [method for method in row.methods if _is_comparable(row, method, instance, options)]
@@ -121,6 +122,10 @@ def _is_comparable(
     )
 
 
+#: Methods that solve no program leave these out.
+_SOLVER_OPTIONS = {option.name for option in fields(Options)}
+
+
 def _run_of(
     row: Mechanism, instance: Instance, method: Method, solver: str, options: Mapping[str, Any]
 ) -> Callable[[], Allocation]:
@@ -132,7 +137,7 @@ def _run_of(
         for name, value in options.items()
         if name == "merge"
         or (name in row.options and name not in lacking)
-        or (name not in row.options and of_solver)
+        or (name not in row.options and (of_solver or name not in _SOLVER_OPTIONS))
     }
 
     def call() -> Allocation:

@@ -20,19 +20,14 @@ def test_the_model_of_each_step_gives_its_level(seed, mechanism, tmp_path):
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
     horizon = float(weights.sum() + 2)
     result = fairlp.allocate(instance, mechanism, horizon=horizon)
-    files = result.write_models(tmp_path / "models")
-    stem = {"dynamic-drf": "drf", "cautious-lp": "cautious-lp"}[mechanism]
-    expected = [f"{stem}-step-{step:04d}.mps" for step in range(1, len(demands) + 1)]
-    assert [path.name for path in files if path.suffix == ".mps"] == expected
-    for step, name in enumerate(expected, 1):
+    for step in range(1, len(demands) + 1):
+        (file,) = result.model(step).write(tmp_path / f"{step}.mps")
         level = result.levels[step]
         model = fairlp.formulate(instance, mechanism, step=step, horizon=horizon)
         solution = model.solve()
         assert solution.verify().is_optimal
         assert solution.objective == pytest.approx(level, rel=1e-8)
-        assert fairlp.read_program(tmp_path / "models" / name).solve().objective == pytest.approx(
-            level, rel=1e-8
-        )
+        assert fairlp.read_program(file).solve().objective == pytest.approx(level, rel=1e-8)
         if step > 1:  # of the newest nothing is asked
             before = model.parameters["x_before"].values[:-1]
             assert before == pytest.approx(result.steps.iloc[step - 2, : step - 1].to_numpy())

@@ -265,10 +265,10 @@ def test_a_wrong_total_is_refused():
     outcome = fairlp.allocate(TWO, "gavel", objective="total")
     assert outcome.totals.tolist() == [4, 2] and outcome.levels["b"] == pytest.approx(2 / 3)
     case = replace(outcome, tasks_array=np.array([[2.0, 0.5], [1.5, 1.0]]))
-    assert "not optimal: the total is 1.45833333333" in str(case.certify())
+    assert "not optimal: the total has the level 1.45833333333" in str(case.certify())
     # less than what the certificate of a better total can tell shows nothing
     near = replace(outcome, tasks_array=outcome.tasks_array * (1 - 1e-8))
-    assert near.certify().message.startswith("not proved: the total is")
+    assert near.certify().message.startswith("not proved: the total has the level")
 
 
 def test_of_several_allocations_of_the_largest_total_each_is_proved():
@@ -283,16 +283,16 @@ def test_of_several_allocations_of_the_largest_total_each_is_proved():
     ("given_options", "message"),
     [
         ({"objective": "makespan"}, "needs the steps that each job has left"),
-        ({"objective": "makespan", "steps": [1, 0]}, r"steps of user 'b' are 0"),
+        ({"objective": "makespan", "steps": [1, 0]}, r"steps of user 'b' is 0"),
         ({"objective": "makespan", "steps": [1]}, r"has shape \(1,\)"),
         ({"objective": "makespan", "steps": 3}, r"has shape \(\)"),
-        ({"objective": "makespan", "steps": ["x", "y"]}, "expected a number for each user"),
-        ({"objective": "makespan", "steps": [1, -2]}, "has -2 for user 'b'"),
-        ({"objective": "makespan", "steps": [1, np.nan]}, "has nan for user 'b'"),
+        ({"objective": "makespan", "steps": ["x", "y"]}, "of user 'a' must be numbers"),
+        ({"objective": "makespan", "steps": [1, -2]}, "of user 'b' is -2"),
+        ({"objective": "makespan", "steps": [1, np.nan]}, "of user 'b' is nan"),
         ({"objective": "makespan", "steps": {"a": 1}}, "has no user 'b'"),
         ({"objective": "makespan", "steps": [1, 2], "age": [1, 2]}, "'makespan' takes no 'age'"),
         ({"steps": [1, 2]}, "'max-min' takes no 'steps'; 'makespan' and 'finish-time' take it"),
-        ({"objective": "finish-time", "steps": [1, 2], "age": [-1, 0]}, "'age' has -1"),
+        ({"objective": "finish-time", "steps": [1, 2], "age": [-1, 0]}, "'age' of user 'a' is -1"),
     ],
 )
 def test_what_an_objective_lacks_or_does_not_take_is_said(given_options, message):

@@ -131,7 +131,7 @@ def test_a_check_takes_labels_in_any_order_and_refuses_what_does_not_fit():
     check = fairlp.per_server.check
     assert check(instance, allocation) and check(instance, allocation.tasks_array.tolist())
     assert check(instance, allocation.tasks.iloc[::-1, ::-1])
-    with pytest.raises(InstanceError, match=r"shape \(2, 3\); expected \(3, 2\), users × servers"):
+    with pytest.raises(InstanceError, match=r"shape \(2, 3\), expected \(3, 2\)"):
         check(instance, allocation.tasks_array.T)
     with pytest.warns(FairlpWarning, match="the allocation has no tasks of 'user3'"):
         assert not check(instance, allocation.tasks.iloc[:2])

@@ -106,7 +106,7 @@ def test_an_instance_a_verdict_and_an_audit_as_html():
         "&lt;i&gt;ann" in instance_html
         and "<i>" not in instance_html
         and "&lt;x&gt;" in instance_html
-        and "task limit" in instance_html
+        and "task_limit" in instance_html
     )
     assert "inf" not in instance_html and "count" not in instance_html
     assert Proof(False, "1 < 2")._repr_html_() == "<p><b>not proved</b>: 1 &lt; 2</p>"

@@ -15,7 +15,11 @@ from study_functions import make
         ({"generator": "uniform-integer"}, UnknownNameError, "did you mean 'uniform-integers'"),
         ({"generator": "study_functions:note"}, UnknownNameError, "did you mean 'noted'"),
         ({"generator": "no_such_module:x"}, UnknownNameError, "cannot import 'no_such_module'"),
-        ({"generator": "study_functions:__name__"}, UnknownNameError, "has no function '__name__'"),
+        (
+            {"generator": "study_functions:__name__"},
+            UnknownNameError,
+            "has no generator '__name__'",
+        ),
         ({"generator": 3}, StudyError, "not int"),
         ({"mechanisms": ["drff"]}, UnknownNameError, "did you mean 'drf'"),
         (

@@ -11,7 +11,6 @@ import pytest
 import fairlp
 from fairlp.errors import NoSolutionError, NotConvergedError
 from fairlp.formulations.arrivals import cautious_lp, dynamic_drf
-from fairlp.formulations.proportional import better
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.options import Options
 from fairlp.models.programs.status import Termination
@@ -107,7 +106,6 @@ def others():
     yield "psdsf-tdm", fairlp.formulate(several, "psdsf-tdm")
     yield "cautious-lp", fairlp.formulate(single, "cautious-lp", step=4)
     yield "njc with bottlenecks", fairlp.formulate(single, "njc", bottlenecks="resource1")
-    yield "ceei, first-order condition", better(several, np.ones(8))
     small = fairlp.Model("by hand")
     x = small.variable("x", upper=2)
     small.constraint("row", 3 * x <= 4)

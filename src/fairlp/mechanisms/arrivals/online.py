@@ -112,16 +112,9 @@ class Arrivals:
                 )
             resources = dict(zip(resources.resources, resources.pool.tolist(), strict=True))
         self.capacities = {
-            name: _amount(value, f"capacity of {quoted(name)}")
+            name: _amount(value, f"capacity of {quoted(name)}", positive=True)
             for name, value in dict(resources).items()
         }
-        if not self.capacities:
-            raise InstanceError("there are no resources; expected the capacity of at least one")
-        for name, capacity in self.capacities.items():
-            if capacity == 0:
-                raise InstanceError(
-                    f"capacity of {quoted(name)} is 0; expected a number > 0 (or leave the resource out)"
-                )
         self.horizon = require_horizon(horizon)
         self.users: list[Any] = []
         self.weights: list[float] = []
@@ -170,9 +163,7 @@ class Arrivals:
                 f"user {quoted(user)} came already, at step {self._places[user] + 1}; users come once"
             )
         amounts = self._demand(user, demand)
-        phi = _amount(weight, f"weight of user {quoted(user)}")
-        if phi == 0:
-            raise InstanceError(f"weight of user {quoted(user)} is 0; expected a number > 0")
+        phi = _amount(weight, f"weight of user {quoted(user)}", positive=True)
         parts = self._parts + phi
         if parts > self.horizon * (1 + AGREEMENT):
             raise InstanceError(
@@ -282,8 +273,6 @@ class Arrivals:
         >>> arrivals.instance()
         <Instance: 1 user, 1 server, resources cpu, memory>
         """
-        if not self.users:
-            raise InstanceError("no user has come yet")
         return Instance.from_arrays(
             self._demands,
             [list(self.capacities.values())],
@@ -344,23 +333,10 @@ class Arrivals:
             for resource in amount_by_resource:
                 problem = f"user {quoted(user)} demands {quoted(resource)}, which is no resource"
                 require_known(resource, self.capacities, problem, InstanceError)
-            values = [amount_by_resource.get(resource, 0.0) for resource in names]
-        else:
-            try:
-                values = list(demand)
-            except TypeError:
-                raise InstanceError(
-                    f"demand of user {quoted(user)} is {quoted(demand)}; expected an amount for each of "
-                    f"{', '.join(map(repr, names))}"
-                ) from None
-            if isinstance(demand, str) or len(values) != len(names):
-                raise InstanceError(
-                    f"demand of user {quoted(user)} has {len(values)} amounts; expected {len(names)}, of "
-                    f"{', '.join(map(repr, names))}"
-                )
+            demand = [amount_by_resource.get(resource, 0.0) for resource in names]
         amounts = [
             _amount(v, f"demand of user {quoted(user)}, resource {r!r},")
-            for r, v in zip(names, values, strict=True)
+            for r, v in zip(names, demand, strict=True)
         ]
         if not any(amounts):
             raise InstanceError(
@@ -374,9 +350,11 @@ def _by_user(shares: np.ndarray, users: list[Any]) -> pd.Series[float]:
     return pd.Series(shares, index=pd.Index(users, name="user", dtype=object), name="share")
 
 
-def _amount(value: Any, subject: str) -> float:
-    """Return a finite number >= 0."""
+def _amount(value: Any, subject: str, positive: bool = False) -> float:
+    """Return a finite number >= 0, or > 0."""
     number = as_number(value, subject)
-    if not (isfinite(number) and number >= 0):
-        raise InstanceError(f"{subject} is {number:g}; expected a finite number >= 0")
+    if not (isfinite(number) and number >= 0 and (number or not positive)):
+        raise InstanceError(
+            f"{subject} is {number:g}; expected a finite number {'>' if positive else '>='} 0"
+        )
     return number

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from ...errors import TooLargeError, quoted
 from ...formulations.normalisers import dominant, weighted
-from ...keywords import lists
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
-from ...models.programs.options import WriteOptions
 from ...models.programs.proof import Proof
 from ...tolerances import AGREEMENT
 from ..allocation import Allocation, no_certificate
@@ -26,8 +22,6 @@ from .schedule import Schedule
 
 #: Bytes that a dense table of steps × users may take.
 DENSE_LIMIT = 2**30
-#: Names of files of the steps begin with this, by mechanism.
-FILE_STEMS = {"dynamic-drf": "drf"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -240,49 +234,6 @@ class DynamicAllocation(Allocation):
         <Model 'dynamic DRF, step 2': 2 variables, 3 constraints>
         """
         return self.rule.program_of(self.instance, self.schedule, self.step_levels, step)
-
-    @lists(WriteOptions)
-    def write_models(
-        self,
-        folder: str | Path,
-        steps: Sequence[int] | None = None,
-        suffix: str = ".mps",
-        **options: Unpack[WriteOptions],
-    ) -> list[Path]:
-        """Write the linear program of each step, such as ``drf-step-0007.mps``.
-
-        Parameters
-        ----------
-        folder : str or Path
-            Made when it is not there.
-        steps : sequence of int, optional
-            By default all, which is O(N²·R) in all.
-        suffix : str
-            ``.mps``, ``.lp``, ``.mps.gz``, ``.lp.gz`` or ``.nl``.
-        **options
-            As for :meth:`fairlp.Model.write`.
-
-        Returns
-        -------
-        list of Path
-            The files written.
-
-        Examples
-        --------
-        >>> import fairlp, tempfile
-        >>> result = fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     print([path.name for path in result.write_models(folder)])
-        ['drf-step-0001.mps', 'drf-step-0002.mps']
-        """
-        directory = Path(folder)
-        directory.mkdir(parents=True, exist_ok=True)
-        stem = FILE_STEMS.get(self.mechanism, self.mechanism)
-        files = []
-        for step in self._steps if steps is None else steps:
-            path = directory / f"{stem}-step-{step:04d}{suffix}"
-            files += self.model(step).write(path, **options)
-        return files
 
     def summary(self) -> pd.DataFrame:
         """Return each user's step of arrival, and tasks, share and level after the last step.

@@ -22,7 +22,7 @@ from ..mechanism import (
 from . import algorithms
 from .programs import solve_steps
 from .result import DynamicAllocation, dynamic_allocation, prove_steps
-from .rule import CAUTIOUS, DYNAMIC_DRF, Rule, StepAlgorithm, StepLevels, in_parts, needs
+from .rule import CAUTIOUS, DYNAMIC_DRF, Rule, StepAlgorithm, StepLevels
 from .schedule import Schedule, require_no_limits, schedule
 
 
@@ -58,9 +58,7 @@ def combinatorial(rule: Rule, algorithm: StepAlgorithm) -> Callable[[MethodCall]
 
     def method(call: MethodCall) -> StepsResult:
         steps = _steps_of(call)
-        levels, first = algorithm(needs(call.instance, steps), steps)
-        fractions = np.asarray(levels, dtype=float) / steps.horizon
-        return StepsResult(rule, steps, StepLevels(fractions, np.asarray(first)))
+        return StepsResult(rule, steps, rule.levels(call.instance, steps, algorithm))
 
     return method
 
@@ -89,17 +87,15 @@ def _steps_of(call: MethodCall) -> Schedule:
 
 STACK = Method(
     "stack",
-    combinatorial(DYNAMIC_DRF, in_parts(algorithms.stack)),
+    combinatorial(DYNAMIC_DRF, algorithms.stack),
     cost="O(NR) for all steps, amortised O(R) a step",
 )
 WATER_FILLING = Method(
     "water-filling",
-    combinatorial(DYNAMIC_DRF, in_parts(algorithms.water_filling)),
+    combinatorial(DYNAMIC_DRF, algorithms.water_filling),
     cost="O(NR) a stage",
 )
-LINEAR = Method(
-    "linear", combinatorial(DYNAMIC_DRF, in_parts(algorithms.linear)), cost="O(NR) a step"
-)
+LINEAR = Method("linear", combinatorial(DYNAMIC_DRF, algorithms.linear), cost="O(NR) a step")
 DYNAMIC_DRF_LP = Method("lp", by_lp(DYNAMIC_DRF), cost="one LP a step", solves=True)
 CLOSED_FORM = Method(
     "closed-form", combinatorial(CAUTIOUS, CAUTIOUS.algorithm), cost="O(NR) for all steps"

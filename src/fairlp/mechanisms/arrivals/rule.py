@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -15,11 +14,9 @@ from ...models.notation.model import Model
 from .algorithms import cautious_closed_form, stack
 from .schedule import Schedule, require_no_limits, schedule
 
-#: (φ[n]·d̂[n,r] in order of arrival, the steps) → level of each step in parts, and the position of
-#: the first user who has it
-StepAlgorithm = Callable[[np.ndarray, Schedule], tuple[Sequence[float], Sequence[int]]]
-#: (users present, shares before the step, schedule, step) → the program of that step
-StepModel = Callable[[Instance, np.ndarray, Schedule, int], Model]
+#: (φ[n]·d̂[n,r] in order of arrival, weights present after each step, of a cautious rule the horizon) →
+#: level of each step in parts, and the position of the first user who has it
+StepAlgorithm = Callable[..., tuple[Sequence[float], Sequence[int]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +60,6 @@ class Rule:
     Attributes
     ----------
     mechanism : str
-    step_model : callable
-        (users present, their shares before the step, schedule, step) → the program of that step, in
-        fractions of everything.
     algorithm : callable
         All steps without a solver.
     cautious : bool
@@ -73,7 +67,6 @@ class Rule:
     """
 
     mechanism: str
-    step_model: StepModel
     algorithm: StepAlgorithm
     cautious: bool = False
 
@@ -97,7 +90,19 @@ class Rule:
         present = instance.select_users(steps.order[:k])
         shares_before = np.zeros(k)
         shares_before[:-1] = step_levels.after(k - 1) * present.user_weights[:-1]
-        return self.step_model(present, shares_before, steps, k)
+        if self.cautious:
+            weight_to_come = float(steps.horizon - steps.parts[k - 1])
+            return formulations.cautious_lp(present, shares_before, 1.0, weight_to_come)
+        return formulations.dynamic_drf(present, shares_before, float(steps.available[k - 1]))
+
+    def levels(
+        self, instance: Instance, steps: Schedule, algorithm: StepAlgorithm | None = None
+    ) -> StepLevels:
+        """Return the levels of all steps, by the rule's algorithm or another one."""
+        horizon = [steps.horizon] if self.cautious else []
+        algorithm = algorithm or self.algorithm
+        levels, first = algorithm(needs(instance, steps), steps.parts, *horizon)
+        return StepLevels(np.asarray(levels, dtype=float) / steps.horizon, np.asarray(first))
 
     def formulate(
         self, instance: Instance, step: int | None = None, horizon: float | None = None
@@ -108,8 +113,7 @@ class Rule:
         """
         require_no_limits(instance)
         steps = schedule(instance, horizon)
-        levels, first = self.algorithm(needs(instance, steps), steps)
-        step_levels = StepLevels(np.asarray(levels) / steps.horizon, np.asarray(first))
+        step_levels = self.levels(instance, steps)
         return self.program_of(instance, steps, step_levels, len(steps) if step is None else step)
 
 
@@ -119,35 +123,5 @@ def needs(instance: Instance, steps: Schedule) -> np.ndarray:
     return np.asarray(weighted[steps.order])
 
 
-def dynamic_drf_step(
-    present: Instance, shares_before: np.ndarray, steps: Schedule, step: int
-) -> Model:
-    """Return dynamic DRF's program of one step, in fractions of everything."""
-    return formulations.dynamic_drf(present, shares_before, float(steps.available[step - 1]))
-
-
-def cautious_step(
-    present: Instance, shares_before: np.ndarray, steps: Schedule, step: int
-) -> Model:
-    """Return the cautious LP of one step, in fractions of everything."""
-    weight_to_come = float(steps.horizon - steps.parts[step - 1])
-    return formulations.cautious_lp(present, shares_before, 1.0, weight_to_come)
-
-
-def in_parts(algorithm: Callable[..., tuple[list[float], list[int]]]) -> StepAlgorithm:
-    """Return an algorithm that needs of the schedule only what each step may give out."""
-    return partial(_in_parts, algorithm)
-
-
-def _in_parts(
-    algorithm: Callable[..., tuple[list[float], list[int]]], needs: np.ndarray, steps: Schedule
-) -> tuple[list[float], list[int]]:
-    return algorithm(needs, steps.parts)
-
-
-def _cautious_levels(needs: np.ndarray, steps: Schedule) -> tuple[Sequence[float], Sequence[int]]:
-    return cautious_closed_form(needs, steps.parts, steps.horizon)
-
-
-DYNAMIC_DRF = Rule("dynamic-drf", dynamic_drf_step, in_parts(stack))
-CAUTIOUS = Rule("cautious-lp", cautious_step, _cautious_levels, cautious=True)
+DYNAMIC_DRF = Rule("dynamic-drf", stack)
+CAUTIOUS = Rule("cautious-lp", cautious_closed_form, cautious=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InstanceError, NotDefinedError, UnknownNameError, quoted
+from ...models.instances.checks import refuse_label
 from ...models.instances.instance import Instance
 from ...models.notation.reals import is_whole_number
 from ...tolerances import AGREEMENT
@@ -106,25 +107,13 @@ def arrival_order(instance: Instance) -> np.ndarray:
 
     column = instance.user_attributes[ARRIVAL_COLUMN].infer_objects()
     times = column.to_numpy()
-    missing = column.isna().to_numpy()
-    is_text = np.zeros(len(times), dtype=bool)
-    if times.dtype == object:
-        is_text = np.array([isinstance(time, str) for time in times])
-    refused = missing | is_text
-    if refused.any():
-        n = int(np.argmax(refused))
-        problem = "missing" if missing[n] else f"the text {times[n]!r}"
-        raise InstanceError(
-            f"arrival of user {quoted(instance.users[n])} is {problem}; expected a number or a time for "
-            "each user (or no column 'arrival': the users then arrive in their order)"
-        )
-
-    try:
-        return np.argsort(times, kind="stable")
-    except TypeError as error:
-        raise InstanceError(
-            f"arrivals cannot be put in order ({error}); expected numbers, or times"
-        ) from None
+    is_text = times.dtype == object and column.map(lambda time: isinstance(time, str)).to_numpy()
+    problem = (
+        "has no arrival that is a number or a time; give each user one (or no column 'arrival': the users "
+        "then arrive in their order)"
+    )
+    refuse_label(column.isna().to_numpy() | is_text, instance.users, problem)
+    return np.argsort(times, kind="stable")
 
 
 def require_horizon(horizon: Any) -> float:

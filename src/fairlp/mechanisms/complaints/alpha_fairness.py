@@ -21,10 +21,11 @@ from ...models.trees.guarantees import floors
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import ACCEPTED, AGREEMENT, VERIFIED
 from ..allocation import Allocation, within_capacity
+from ..concave_proof import proof_of_columns
 from ..max_min.methods import require_room
 from ..mechanism import MethodCall, MethodResult, TasksResult, run
 from ..table import find
-from .first_order import proof_at, prove_tasks
+from .first_order import columns_of, prove_tasks
 from .proportional import prices_of
 
 #: The mechanism that α-fairness tends to.
@@ -74,7 +75,9 @@ def optimum(call: MethodCall) -> MethodResult:
     if solution.row_duals is None:
         return replace(outcome, unproved=_NO_DUALS)
     with call.phase("check"):
-        proof = proof_at(model, merged_tasks, solution.row_duals, tolerance(call.solver))
+        columns = columns_of(model, merged_tasks)
+        accepted = tolerance(call.solver)
+        proof = proof_of_columns(model.compile(), columns, solution.row_duals, accepted)
         if not proof.holds:
             # Tasks of a cone solver can be more exact than its duals, as a linear program shows.
             other = prove_tasks(partial(alpha_fair, alpha=alpha), small, merged_tasks)

@@ -10,7 +10,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
 from ...models.programs.proof import Proof
-from ..concave_proof import columns_at, proof_of_columns, prove_columns
+from ..concave_proof import columns_at, prove_columns
 
 
 def prove_tasks(
@@ -26,14 +26,6 @@ def prove_tasks(
     np.add.at(merged_tasks.T, servers.of, tasks.T)
     model = formulation(small)
     return prove_columns(model.compile(), columns_of(model, merged_tasks))
-
-
-def proof_at(model: Model, tasks: np.ndarray, row_duals: np.ndarray, accepted: float) -> Proof:
-    """Return what duals of the model's rows prove of tasks (N, K), and of each user's.
-
-    ``accepted`` is the largest residual and gap of the whole.
-    """
-    return proof_of_columns(model.compile(), columns_of(model, tasks), row_duals, accepted)
 
 
 def columns_of(model: Model, tasks: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...formulations import normalisers
-from ...formulations.audits import gain_by_lowering, pareto
+from ...formulations.audits import improved
 from ...formulations.proportional import ceei
 from ...formulations.region import runnable_users
 from ...models.instances.instance import Instance
@@ -103,19 +103,15 @@ def elsewhere(instance: Instance, tasks: np.ndarray, rest: np.ndarray) -> tuple[
 
     The sentence is empty where no user gains.
     """
-    totals = tasks.sum(axis=1)
-    model = pareto(instance, totals)
-    solution = model.solve().require_optimal()
-    better = np.asarray(model.evaluate("tasks", solution.require_point())).reshape(tasks.shape)
-    gain = better.sum(axis=1) - totals
-    alone = instance.gamma().sum(axis=1)
-    user = rest[int((gain[rest] / alone[rest]).argmax())]
-    if gain[user] / alone[user] - gain_by_lowering(solution) <= VERIFIED:
+    better, gains = improved(instance, tasks)
+    user = int(rest[gains[rest].argmax()])
+    if gains[user] <= VERIFIED:
         return better, ""
+    more = better[user].sum() - tasks[user].sum()
     return better, (
         "not proved: users entitled to nothing share what others leave where these are; "
         "elsewhere, these would leave "
-        f"user {instance.users[int(user)]!r} {gain[user]:.3g} more tasks"
+        f"user {instance.users[user]!r} {more:.3g} more tasks"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,14 +17,13 @@ from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.rounds import rounds_of
 from ...models.notation.model import Model
-from ...models.programs.certificate import verify, why_not
 from ...models.programs.exact_certificate import Costs, Entries, prove
 from ...models.programs.program import Program
 from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
 from ...tolerances import AGREEMENT, NOISE, VERIFIED
 from ..allocation import Allocation, within_capacity
-from ..concave_proof import columns_at, prove_columns
+from ..concave_proof import columns_at, proof_of_columns, prove_columns
 from ..mechanism import MethodCall, TasksResult
 from ..validation import differences
 from .schedule import JobSchedule
@@ -233,11 +233,8 @@ def _prove_columns(
         return Proof(False, message, exact=optimum.exact)
     assert solution.row_duals is not None
     x = columns_at(program, columns)
-    certificate = verify(program, x, solution.row_duals)
-    gap = np.inf if certificate.gap is None else certificate.gap
-    if not certificate.is_within(VERIFIED):
-        return Proof(False, why_not(program, x, certificate, solution.require_point()), gap)
-    return Proof(True, f"optimal, proved ({certificate})", gap, exact=optimum.exact)
+    proof = proof_of_columns(program, x, solution.row_duals, VERIFIED, solution.require_point())
+    return replace(proof, exact=optimum.exact) if proof.holds else proof
 
 
 def _duals(solution: Solution) -> np.ndarray | None:

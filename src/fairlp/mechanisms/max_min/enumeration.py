@@ -128,7 +128,7 @@ class TooManyBranchesError(Exception):
 
 
 #: Level → the least tasks of each user at it or above, and strictly above it.
-TasksAt = Callable[[Any], tuple[Sequence[int], Sequence[int]]]
+TasksAt = Callable[[Any], tuple[Any, Any]]
 
 
 def prove_by_enumeration(
@@ -161,7 +161,7 @@ def prove_by_enumeration(
         instance.eligible[users],
     )
     limits = instance.task_limits
-    needs: list[Sequence[int]] = []
+    needs: list[Any] = []
     at_most: list[int] = []
     try:
         for level in levels:

@@ -137,12 +137,15 @@ def settled(
         elif _are_far_apart(extremes):
             proof = _proof_by_prices(call, outcome, counted)
             doubt = "" if np.isfinite(proof.gap) else proof.message.removeprefix("not proved: ")
-        if not doubt:
-            is_noisy = _are_far_apart(extremes, NOISE_COEFFICIENT)
-            return _without_noise(call, outcome, rationals) if is_noisy else outcome
+        # a user whom only a number blocks that is rounding beside others then rises, and no other
+        # user loses: rationals decide
+        if not doubt and not _are_far_apart(extremes, NOISE_COEFFICIENT):
+            return outcome
         verdict, tasks = _in_rationals(call, rationals)
         if verdict.holds:
             return _of_rationals(call, outcome, verdict, tasks)
+        if not doubt:
+            return outcome
         if is_uncertain and rationals is not None:
             proof = _proof_by_prices(call, outcome, counted)
             if proof.holds:
@@ -150,18 +153,6 @@ def settled(
         return replace(outcome, unproved=f"not proved: {doubt} ({verdict.message})")
 
     return settle
-
-
-def _without_noise(
-    call: MethodCall, outcome: TasksResult, rationals: Rationals | None
-) -> TasksResult:
-    """Return an outcome, right to rounding, of which a solver may have left out numbers.
-
-    Those that are rounding beside others. A user whom only such a number blocks then rises, and no
-    other user loses: rationals decide.
-    """
-    verdict, tasks = _in_rationals(call, rationals)
-    return _of_rationals(call, outcome, verdict, tasks) if verdict.holds else outcome
 
 
 def _proof_by_prices(call: MethodCall, outcome: TasksResult, counted: bool | None) -> Proof:

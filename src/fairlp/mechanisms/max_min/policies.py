@@ -44,7 +44,7 @@ from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
 from ...models.trees.tree import Tree
 from ...solvers.leximin.leximin import RiseOptions, climb
-from ...tolerances import AGREEMENT, BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST, VERIFIED
 from ..allocation import Allocation
 from ..formulated import prove_by, solve_model
 from ..mechanism import Mechanism, MethodCall, TasksResult
@@ -74,7 +74,8 @@ def _solved(call: MethodCall) -> TasksResult:
         return _finish_time(call)
     if objective == HIERARCHICAL:
         return _hierarchical(call)
-    solved = solve_model(_with(call, partial(gavel.gavel, **options_of(parameters))))
+    formulation = partial(gavel.gavel, **options_of(parameters))
+    solved = solve_model(replace(call, mechanism=replace(call.mechanism, formulation=formulation)))
     tasks_per_level = at_level_1(call.instance, parameters, solved.tasks.sum(axis=1))
     return replace(solved, tasks_per_level=tasks_per_level)
 
@@ -122,11 +123,6 @@ def under(row: Mechanism, parameters: Mapping[str, Any]) -> Mechanism:
 def options_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that the formulation takes; one that is None is left out."""
     return {option: parameters[option] for option in OPTIONS if parameters.get(option) is not None}
-
-
-def _with(call: MethodCall, formulation: Callable[[Instance], Model]) -> MethodCall:
-    """Return the call of a formulation whose options are chosen."""
-    return replace(call, mechanism=replace(call.mechanism, formulation=formulation))
 
 
 def _finish_time(call: MethodCall) -> TasksResult:
@@ -199,62 +195,6 @@ class WaterPath(Path):
         return self.tree(self.active)
 
 
-@dataclass(frozen=True)
-class WaterFilling:
-    """The rounds of the hierarchical policy as its proof runs them, and what their duals prove.
-
-    Attributes
-    ----------
-    levels : ndarray, shape (N,)
-    rounds : int
-    gap : float
-        Largest duality gap of a round.
-    lacking : float
-        By prices, the largest part of its level that a job that stopped may lack.
-    doubt : str
-        What is not proved, or nothing.
-    """
-
-    levels: np.ndarray
-    rounds: int
-    gap: float
-    lacking: float
-    doubt: str
-
-    @classmethod
-    def run(cls, instance: Instance, pairs: Any = None) -> WaterFilling:
-        """Run rounds until all jobs have stopped; each stops one job at least."""
-        tight: dict[str, Any] = {
-            "primal_tolerance": SOLVER_TIGHTEST,
-            "dual_tolerance": SOLVER_TIGHTEST,
-        }
-        state = WaterLevels.start(instance)
-        rounds = 0
-        gap = 0.0
-        lacking = 0.0
-        doubt = ""
-
-        while state.active.any():
-            model = gavel.hierarchical(state, pairs)
-            solution = model.solve("highs", **tight).require_optimal()
-            rounds += 1
-
-            # The round is proved by its own duals, whatever the solver says of it.
-            certificate = solution.verify()
-            if not certificate.is_optimal and not doubt:
-                doubt = f"not proved: round {rounds}: {certificate}"
-            gap = max(gap, certificate.gap or 0.0)
-
-            stopping, excess = _stopping(state, solution)
-            t = max(solution.objective, 0.0)
-            state = state.after(t, stopping)
-            lacking = max(lacking, float(quotients(excess, state.levels)[stopping].max()))
-
-        if not doubt and lacking > LEAST_PROVED:
-            doubt = f"not proved: by prices, a job may lack {lacking:.1e} of its level"
-        return cls(state.levels, rounds, gap, lacking, doubt)
-
-
 def _stopping(state: WaterLevels, solution: Solution) -> tuple[np.ndarray, np.ndarray]:
     """Return the jobs that a round stops, and bounds on how far their levels could rise beyond it.
 
@@ -311,23 +251,22 @@ def _prove_total(
     instance = allocation.instance
     solution = formulation(instance).solve().require_optimal()
     certificate = solution.certify(exact=exact)
-    if not certificate.holds:
-        return Proof(False, str(certificate), exact=certificate.exact)
+    proof = Proof(certificate.holds, str(certificate), exact=certificate.exact)
+    if not proof:
+        return proof
     parts = allocation.totals.to_numpy() / gavel.fastest_throughputs(instance)
-    value = np.array([float(instance.user_weights @ parts)])
-    largest = np.array([float(solution.objective or 0.0)])
-    gap = float(differences(value, largest)[0])
-    if gap > AGREEMENT:
-        # the certified point is better only beyond what its own certificate tells
-        is_better = largest[0] - value[0] > VERIFIED * largest[0]
-        verdict = "not optimal" if is_better else "not proved"
-        message = f"{verdict}: the total is {value[0]:.12g}, and the largest {largest[0]:.12g}"
-        return Proof(False, message, gap)
-    return Proof(True, str(certificate), gap, exact=certificate.exact)
+    value = np.array([instance.user_weights @ parts])
+    largest = np.array([solution.objective])
+    # the certified point is better only beyond what its own certificate tells
+    errors = differences(value, largest)
+    return proof.compared("optimal", ["the total"], value, largest, errors, VERIFIED)
 
 
 def _prove_hierarchical(allocation: Allocation, exact: bool) -> Proof:
-    """Return whether an allocation has the levels of rounds that are run and proved anew."""
+    """Return whether an allocation has the levels of rounds that are run and proved anew.
+
+    Each round stops one job at least.
+    """
     if exact:
         return Proof(
             False,
@@ -335,16 +274,35 @@ def _prove_hierarchical(allocation: Allocation, exact: bool) -> Proof:
             "not in rationals; certify() proves them",
         )
     instance = allocation.instance
-    filling = WaterFilling.run(instance, allocation.parameters.get("pairs"))
-    if filling.doubt:
-        return Proof(False, filling.doubt)
-    totals = allocation.totals.to_numpy()
-    levels = totals / gavel.normalised(instance)
+    state = WaterLevels.start(instance)
+    rounds = 0
+    gap = 0.0
+    lacking = 0.0
+    while state.active.any():
+        model = gavel.hierarchical(state, allocation.parameters.get("pairs"))
+        solution = model.solve(
+            "highs", primal_tolerance=SOLVER_TIGHTEST, dual_tolerance=SOLVER_TIGHTEST
+        ).require_optimal()
+        rounds += 1
+
+        # The round is proved by its own duals, whatever the solver says of it.
+        certificate = solution.verify()
+        if not certificate.is_optimal:
+            return Proof(False, f"not proved: round {rounds}: {certificate}")
+        gap = max(gap, certificate.gap or 0.0)
+
+        stopping, excess = _stopping(state, solution)
+        state = state.after(max(solution.objective, 0.0), stopping)
+        lacking = max(lacking, float(quotients(excess, state.levels)[stopping].max()))
+    if lacking > LEAST_PROVED:
+        return Proof(False, f"not proved: by prices, a job may lack {lacking:.1e} of its level")
+
+    levels = allocation.totals.to_numpy() / gavel.normalised(instance)
     proof = Proof(
         True,
-        f"{filling.rounds} rounds, each proved by its duals with a gap of at most "
-        f"{filling.gap:.1e}; by prices no job lacks more than {filling.lacking:.1e} of its level",
+        f"{rounds} rounds, each proved by its duals with a gap of at most {gap:.1e}; by prices no job lacks "
+        f"more than {lacking:.1e} of its level",
     )
     names = [f"job {quoted(user)}" for user in instance.users]
-    errors = differences(levels, filling.levels)
-    return proof.compared("optimal", names, levels, filling.levels, errors)
+    errors = differences(levels, state.levels)
+    return proof.compared("optimal", names, levels, state.levels, errors)

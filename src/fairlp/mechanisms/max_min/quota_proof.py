@@ -22,7 +22,6 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import quoted
-from ...models.instances.instance import Instance
 from ...models.notation.expressions import Expression, Index
 from ...models.notation.model import Model
 from ...models.notation.variables import Variable
@@ -310,12 +309,6 @@ def _nominal_model(
     return model
 
 
-def _by_flavor(instance: Instance) -> bool:
-    """Whether some resource has quotas of several flavors."""
-    quotas = instance.tree.quotas
-    return quotas is not None and len(set(quotas.resource.tolist())) < len(quotas.resource)
-
-
 class QuotaReplay:
     """The progressive filling along an allocation, with the proof of every stop."""
 
@@ -330,7 +323,7 @@ class QuotaReplay:
         floors = nominal_floors(programs)
         floor = model.parameter("floor", programs.owner, floors)
         counted: Expression = part
-        if _by_flavor(self.instance):
+        if self.instance.quotas.has_flavors:
             counted = 1.0 * model.variable("counted", programs.way)
             model.constraint("counted_part", counted <= part)
             programs.within_nominal(model, counted)

@@ -6,13 +6,12 @@ levels as they are, whether more users could be above them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
-import pandas as pd
 
 from ...errors import SolverError, counted, quoted
 from ...formulations.whole_tasks import (
@@ -24,18 +23,17 @@ from ...formulations.whole_tasks import (
 )
 from ...models.instances.arithmetic import beyond, quotients, usable, whole_limits, whole_table
 from ...models.instances.instance import Instance
-from ...models.paths.engine import History
 from ...models.programs.backends import find_backend
 from ...models.programs.options import Options
 from ...models.programs.proof import Proof
 from ...models.programs.protocols import Backend
 from ...models.programs.status import Termination
-from ...solvers.leximin.leximin import rounds_frame
 from ...tolerances import AGREEMENT, MILP_TOLERANCES
 from ..allocation import Allocation
 from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, Mechanism, Method, MethodCall, TasksResult
 from ..table import find
 from .enumeration import prove_by_enumeration
+from .methods import rounds_table
 from .whole_levels import WholeLevels
 
 Outcome = TypeVar("Outcome")
@@ -78,7 +76,7 @@ def whole_leximin(call: MethodCall) -> TasksResult:
     tasks_of_rows = tasks_by_row(instance, tasks)
     return TasksResult(
         tasks_of_rows,
-        rounds=_rounds(instance, rounds.history(), tasks_of_rows),
+        rounds=rounds_table(instance, rounds.history(), tasks_of_rows),
         gap=rounds.gap,
         notes=note_on_unable(single),
         unproved=rounds.unproved,
@@ -125,15 +123,6 @@ def within_capacities(
     return tasks, outcome
 
 
-def _rounds(instance: Instance, history: History, tasks: np.ndarray) -> pd.DataFrame:
-    """Return levels as a table, with the users at each, and who of them has all its tasks."""
-    is_satisfied = tasks.sum(axis=1) >= instance.task_limits
-    labels = instance.users.labels
-    users = [[labels[n] for n in members] for _, members in history]
-    satisfied = [[labels[n] for n in members if is_satisfied[n]] for _, members in history]
-    return rounds_frame(history, {"users": users, "satisfied": satisfied})
-
-
 MILP = Method(
     "milp",
     whole_leximin,
@@ -168,12 +157,7 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
         users = np.flatnonzero(can_run).tolist()
         distinct = _distinct(levels[can_run])
         totals = tasks.sum(axis=1)
-
-        def counts_at(level: float) -> tuple[list[int], list[int]]:
-            least, above = tasks_at(level)
-            return least.astype(int).tolist(), above.astype(int).tolist()
-
-        return prove_by_enumeration(instance.expanded(), totals, users, distinct, counts_at)
+        return prove_by_enumeration(instance.expanded(), totals, users, distinct, tasks_at)
     settled: list[SettledLevel] = []
     for level in _distinct(levels[can_run]):
         least, above = tasks_at(level)
@@ -236,10 +220,15 @@ def tasks_by_row(instance: Instance, tasks: np.ndarray) -> np.ndarray:
 def note_on_unable(single: Instance) -> tuple[str, ...]:
     """Return a note on users who can run no whole task."""
     unable = np.flatnonzero(~most_tasks_on(single).any(axis=1) & (single.task_limits >= 1))
-    if not unable.size:
+    return note_on(single, unable.tolist())
+
+
+def note_on(instance: Instance, unable: Sequence[int]) -> tuple[str, ...]:
+    """Return a note on these users, who can never run one task."""
+    if not unable:
         return ()
-    others = f" (and {counted(unable.size - 1, 'more user')})" if unable.size > 1 else ""
-    first = single.users[int(unable[0])]
+    others = f" (and {counted(len(unable) - 1, 'more user')})" if len(unable) > 1 else ""
+    first = instance.users[unable[0]]
     return (
         f"user {quoted(first)}{others} could not run one whole task even alone, gets nothing and stops "
         "nobody",

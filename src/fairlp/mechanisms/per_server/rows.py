@@ -19,7 +19,7 @@ from ...errors import (
     quoted,
 )
 from ...formulations import normalisers, per_server, per_server as formulations
-from ...formulations.audits import gain_by_lowering, pareto
+from ...formulations.audits import improved
 from ...formulations.options import ClockOptions
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
@@ -162,13 +162,8 @@ def _pareto_better(instance: Instance, tasks: np.ndarray) -> np.ndarray | None:
 def _better_than(instance: Instance, bytes_of_tasks: bytes) -> np.ndarray | None:
     """Return what users could gain; the sweeps and the certificate ask it of the same tasks."""
     tasks = np.frombuffer(bytes_of_tasks).reshape(len(instance.users), len(instance.servers))
-    totals = tasks.sum(axis=1)
-    alone = instance.gamma().sum(axis=1)
-    model = pareto(instance, totals)
-    solution = model.solve().require_optimal()
-    better = np.asarray(model.evaluate("tasks", solution.require_point())).reshape(tasks.shape)
-    largest_gain = quotients(better.sum(axis=1) - totals, alone).max()
-    if largest_gain - gain_by_lowering(solution) <= AUDIT:
+    better, gains = improved(instance, tasks)
+    if gains.max() <= AUDIT:
         return None
     return within_capacity(instance, np.maximum(better, 0.0))
 

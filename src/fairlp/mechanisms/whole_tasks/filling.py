@@ -38,7 +38,8 @@ __all__ = ["Pool"]
 #: to sort quickly.
 WINDOW: Final = 4096
 
-TIES: tuple[str, ...] = ("larger", "smaller", "index")
+SIGNS = {"larger": -1, "smaller": 1, "index": 0}
+TIES: tuple[str, ...] = tuple(SIGNS)
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,11 @@ class Pool:
             self.bottom[users],
             self.limits[users],
         )
+
+    def fractions(self) -> list[Fraction]:
+        """Return each user's weighted dominant share of one task."""
+        pairs = zip(integers(self.top).tolist(), integers(self.bottom).tolist(), strict=True)
+        return [Fraction(top, bottom) for top, bottom in pairs]
 
     def per_task(self) -> np.ndarray:
         """Return the weighted dominant share of one task, correctly rounded."""
@@ -236,7 +242,7 @@ class Keys:
     @property
     def sign(self) -> int:
         """What a share is multiplied by, so that the smallest product of equal keys is first."""
-        return {"larger": -1, "smaller": 1, "index": 0}[self.ties]
+        return SIGNS[self.ties]
 
     def _hidden_ties(
         self, users: np.ndarray, picks: np.ndarray, keys: np.ndarray, share: np.ndarray

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from ...errors import SolverError
 from ...formulations.whole_tasks import SettledLevel, whole_tasks
-from ...models.instances.arithmetic import integers, usable
+from ...models.instances.arithmetic import usable
 from ...models.instances.instance import Instance
 from ...tolerances import FEASIBILITY, VERIFIED
 from .filling import Pool
@@ -33,9 +32,7 @@ class DiscreteLeximin:
 
     tasks: np.ndarray
     levels: list[tuple[Fraction, int]] = field(default_factory=list)
-    programs: int = 0
     unproved: str = ""
-    seconds: float = 0.0
 
 
 def discrete_leximin(
@@ -67,26 +64,21 @@ def discrete_leximin(
     """
     users = np.flatnonzero(pool.can_run)
     result = DiscreteLeximin(np.zeros(len(pool.limits)))
-    tops = integers(pool.top).tolist()
-    bottoms = integers(pool.bottom).tolist()
-    shares = [Fraction(top, bottom) for top, bottom in zip(tops, bottoms, strict=True)]
+    shares = pool.fractions()
     settled: list[SettledLevel] = []
     staying = 0
     room = IntegerCapacity(instance, pool)
 
     def solve(levels: list[SettledLevel], goal: str) -> list[Fraction]:
-        start = perf_counter()
         while True:
             model = whole_tasks(instance, levels, goal, room.limits)
             solution = model.solve(solver=solver, **(options or {})).require_optimal()
-            result.programs += 1
             result.unproved = solution.unproved
             result.tasks = np.rint(solution.values["x"].to_numpy())
             over = np.asarray(pool.usage(result.tasks) > pool.capacity, dtype=bool)
             if not over.any():
                 break
             room.lower(over, solver)
-        result.seconds += perf_counter() - start
         return sorted(int(result.tasks[n]) * shares[n] for n in users)
 
     while staying < len(users):

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, UnknownNameError, counted, quoted, require_known
+from ...errors import InstanceError, UnknownNameError, quoted, require_known
 from ...formulations.whole_tasks import precomputed_drf as formulation
 from ...models.instances.arithmetic import require_countable, whole_limits
 from ...models.instances.instance import Instance
 from ...models.instances.rationals import decimal, exact_shares
 from ...tolerances import AGREEMENT
+from ..max_min.whole import note_on
 from ..mechanism import MethodCall, TasksResult
 from . import precomputed
 from .filling import RULES, TIES, Filling, Pool
@@ -188,7 +189,7 @@ def on_tree(call: MethodCall, *, counted: bool = False) -> TasksResult:
     options = _parameters(call, ties="larger")
     return TasksResult(
         fill(call.instance, options["ties"], counted=counted)[:, None],
-        notes=_note_on(call.instance, sorted(never(call.instance))),
+        notes=note_on(call.instance, sorted(never(call.instance))),
     )
 
 
@@ -202,7 +203,7 @@ def naive_tree(call: MethodCall) -> TasksResult:
         raise InstanceError(
             f"turnover={turnover!r}; expected how often every user's tasks end, a whole number >= 0"
         )
-    notes = _note_on(call.instance, sorted(never(call.instance)))
+    notes = note_on(call.instance, sorted(never(call.instance)))
     require_few_tasks(call.instance, "h-drf-discrete")
     tasks, settled = naive(call.instance, turnover)
     if turnover and not settled:
@@ -305,19 +306,7 @@ def _shared(call: MethodCall, pool: Pool, tasks: np.ndarray) -> TasksResult:
     """Return the tasks on one server, with a note on users who can never run one."""
     instance = call.instance
     alone = np.flatnonzero(~pool.can_run & (instance.task_limits >= 1)).tolist()
-    return TasksResult(tasks[:, None], notes=_note_on(instance, alone))
-
-
-def _note_on(instance: Instance, never: list[int]) -> tuple[str, ...]:
-    """Return a note on users who can never run one task."""
-    if not never:
-        return ()
-    others = f" (and {counted(len(never) - 1, 'more user')})" if len(never) > 1 else ""
-    first = instance.users[never[0]]
-    return (
-        f"user {quoted(first)}{others} could not run one whole task even alone, gets nothing and stops "
-        "nobody",
-    )
+    return TasksResult(tasks[:, None], notes=note_on(instance, alone))
 
 
 def _trace(instance: Instance, picks: list[Pick]) -> pd.DataFrame:

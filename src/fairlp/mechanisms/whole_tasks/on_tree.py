@@ -24,11 +24,9 @@ from ...models.instances.instance import Instance
 from ...models.instances.rationals import decimal, exact_pool
 from ...models.trees.tree import Pace, Tree, TreePoint, rational_tree
 from ...tolerances import LEVEL_ROUNDING
+from .filling import SIGNS
 from .placement import in_one_unit
 
-#: How users of equal level are told apart: by the larger or smaller share of one task, or by their
-#: order alone.
-SIGNS = {"larger": -1, "smaller": 1, "index": 0}
 #: Steps of the bisection for tasks that are counted at once; what it leaves comes from a heap.
 _HALVINGS = 40
 

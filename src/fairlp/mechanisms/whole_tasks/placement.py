@@ -30,7 +30,7 @@ from ...models.instances.arithmetic import (
 )
 from ...models.instances.instance import EVERYWHERE, Instance
 from ...tolerances import LEVEL_ROUNDING
-from .filling import Filling, Pool
+from .filling import SIGNS, Filling, Pool
 
 __all__ = ["POLICIES", "SLOTS", "Servers", "pick_by_pick"]
 
@@ -78,7 +78,7 @@ def pick_by_pick(
     One heap operation for each task: O(tasks·(R + log N)).
     """
     shares = comparable(pool)
-    sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
+    sign = SIGNS[ties]
     demands = [tuple(row) for row in _python(pool.demands)]
     remaining = list(_python(pool.capacity))
     limits = pool.limits.tolist()
@@ -426,7 +426,7 @@ def place(
     if policy == "best-fit":
         require_few_tasks(instance, "drfh-first-fit")
     shares = _shares(instance, policy)
-    sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
+    sign = SIGNS[ties]
     limits = whole_limits(instance.task_limits)
     tasks = np.zeros(instance.shape)
     totals = np.zeros(len(instance.users))

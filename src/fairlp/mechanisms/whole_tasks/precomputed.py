@@ -207,7 +207,7 @@ def repaired(pool: Pool, tasks: np.ndarray, how: str, ties: str) -> np.ndarray:
 
 def cycle(pool: Pool) -> tuple[np.ndarray, Fraction]:
     """Return each user's tasks in a whole cycle, lcm(ds)/ds[n], and its final share lcm(ds)."""
-    shares = _fractions(pool)
+    shares = pool.fractions()
     positive_shares = [share for share in shares if share]
     if not positive_shares:
         return np.zeros(len(shares), dtype=object), Fraction(0)
@@ -224,14 +224,9 @@ def basic_subcycle(pool: Pool) -> np.ndarray:
 
     It is 0 for a user who can run nothing.
     """
-    shares = _fractions(pool)
+    shares = pool.fractions()
     largest = max(shares)
     return np.array([largest // share if share else 0 for share in shares], dtype=object)
-
-
-def _fractions(pool: Pool) -> list[Fraction]:
-    pairs = zip(integers(pool.top).tolist(), integers(pool.bottom).tolist(), strict=True)
-    return [Fraction(top, bottom) for top, bottom in pairs]
 
 
 def _able(pool: Pool) -> Pool:

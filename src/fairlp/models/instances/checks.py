@@ -105,13 +105,16 @@ def whole_digits(array: np.ndarray, name: str, *axes: Index) -> None:
     refuse((array > 0) & (array < _SMALLEST), array, axes, name, expected, InstanceError)
 
 
-def _numbers(values: Any, name: str, *axes: Index) -> np.ndarray:
-    """Return a float for each combination of labels; weights may be of users alone."""
-    subject = _argument(name)
+def labelled(values: Any, subject: str, *axes: Index, fewest: int = 3) -> np.ndarray:
+    """Return numbers in the order of their labels; those of the ``fewest`` first axes are enough."""
     array = numbers_in(aligned(values, axes, subject, InstanceError), axes, subject, InstanceError)
-    expected = axes[:1] if name == "weight" and array.ndim < 2 else axes
-    require_shape(array.shape, expected, subject, InstanceError)
+    require_shape(array.shape, axes[: max(array.ndim, fewest)], subject, InstanceError)
     return array
+
+
+def _numbers(values: Any, name: str, *axes: Index) -> np.ndarray:
+    """Return an argument of an instance as numbers: weights may have one axis less."""
+    return labelled(values, _argument(name), *axes, fewest=1 if name == "weight" else len(axes))
 
 
 def _argument(name: str) -> str:
@@ -222,10 +225,6 @@ def units(names: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
         return {}
     if isinstance(names, pd.Series):
         names = names.to_dict()
-    if not isinstance(names, Mapping):
-        raise InstanceError(
-            f"units are {quoted(names)}; expected a mapping from resources to units (text)"
-        )
     for resource, unit in names.items():
         problem = f"a unit is given for {resource!r}, which is no resource"
         require_known(resource, list(resources), problem, InstanceError)
@@ -239,10 +238,6 @@ def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame | None:
     if table is None:
         return None
     name = f"{names.name}_attributes"
-    if not isinstance(table, pd.DataFrame) or len(table) != len(names):
-        raise InstanceError(
-            f"{name} are {quoted(table)}; expected a DataFrame with one row for each {names.name}"
-        )
     has_no_labels = type(table.index) is pd.RangeIndex
     if has_no_labels and not any(isinstance(label, int) for label in names):
         # a table by columns, whose rows are in order: 0, 1, … cannot be meant as labels

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest
+from ...errors import InstanceError, TooLargeError, counted
 from ...keywords import lists
 from ..notation.expressions import Index
 from ..notation.labels import (
@@ -750,14 +750,6 @@ class Instance:
             for name, count in zip(self.servers, self.counts.tolist(), strict=True)
             for k in range(count)
         ]
-        if len(set(labels)) < len(labels):
-            twice = next(
-                label for position, label in enumerate(labels) if label in labels[:position]
-            )
-            raise InstanceError(
-                f"two servers would be called {twice!r}; give rows of identical servers other "
-                "labels"
-            )
         return of_servers(self, row).derived(
             servers=Index("i", labels, "server"),
             counts=np.ones(len(row), dtype=np.int64),
@@ -972,11 +964,6 @@ class Instance:
             name: vars(self)[name] if name in vars(self) else getattr(self, name)
             for name in inspect.signature(Instance.from_arrays).parameters
         }
-        for name in changes:
-            if name not in arguments:
-                raise UnknownNameError(
-                    f"an instance has no {name!r} to replace; {nearest(name, arguments)}"
-                )
         if not self.has_jobs:
             arguments["job_sizes"] = None  # whatever users there are then
         if changes.get("queues", 0) is None:
@@ -1082,26 +1069,8 @@ class Instance:
         )
 
     def _repr_html_(self) -> str:
-        users = pd.DataFrame(self.demands, index=list(self.users), columns=list(self.resources))
-        if self.weights.ndim == 1 and (self.weights != 1).any():
-            users["weight"] = self.weights
-        if np.isfinite(self.task_limits).any():
-            users["task limit"] = np.where(np.isfinite(self.task_limits), self.task_limits, np.nan)
-        if self.has_jobs:
-            users["job size"] = self.job_sizes
-        queues = ""
-        if self.queues is not None:
-            users["queue"] = self.queue
-            queues = f"<p>queues</p>{table(self.queues.table(self.resources))}"
-        servers = pd.DataFrame(
-            self.capacities, index=list(self.servers), columns=list(self.resources)
-        )
-        if (self.counts != 1).any():
-            servers["count"] = self.counts
-        return (
-            f"<p>{escape(repr(self))}</p><p>demands of one task</p>{table(users)}"
-            f"<p>capacities of one server</p>{table(servers)}{queues}"
-        )
+        tables = (table(frame.replace(np.inf, np.nan)) for frame in self.to_frames())
+        return "".join([f"<p>{escape(repr(self))}</p>", *tables])
 
 
 def oversized_rows(instance: Instance) -> list[tuple[Any, Any, float, Any]]:

@@ -62,6 +62,11 @@ class Quotas:
         """Which queue lists which column: bool, shape (Q, M)."""
         return np.asarray(~np.isnan(self.amounts[0]))
 
+    @property
+    def has_flavors(self) -> bool:
+        """Whether quotas are by flavor: some resource has several columns."""
+        return len(np.unique(self.resource)) < len(self.resource)
+
     def names(self, resources: Iterable[Any]) -> list[str]:
         """Return what each column is called: ``resource`` or ``resource@condition``."""
         labels = [str(resource) for resource in resources]
@@ -188,12 +193,6 @@ class Lanes:
         is_new = np.ones(len(self.user), dtype=bool)
         is_new[1:] = (self.user[1:] != self.user[:-1]) | (runs[1:] != runs[:-1]).any(axis=1)
         return np.cumsum(is_new) - 1
-
-    @property
-    def has_flavors(self) -> bool:
-        """Whether quotas are by flavor: some resource has several columns."""
-        resource = self.instance.quotas.resource
-        return len(np.unique(resource)) < len(resource)
 
     @classmethod
     def of(cls, instance: Instance) -> Lanes:

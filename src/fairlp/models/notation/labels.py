@@ -942,7 +942,7 @@ def require_shape(
 def refuse(
     refused: np.ndarray,
     values: np.ndarray,
-    axes: Iterable[Index],
+    axes: Iterable[Index | None],
     subject: str,
     expected: str,
     error: type[FairlpError],
