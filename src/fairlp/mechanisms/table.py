@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, overload
 
-from ..errors import Hinted, NotDefinedError, UnknownNameError, quoted
+from ..errors import NotDefinedError, UnknownNameError, quoted
 from ..registry import Registry
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def find(name: str | Mechanism) -> Mechanism:
         if name.name not in FAMILIES:
             OWN[name.name] = name
         return name
-    if callable(name) and not isinstance(name, Hinted):
+    if callable(name):
         raise UnknownNameError(
             f"{getattr(name, '__name__', name)!r} is a function, not a mechanism; decorate it with "
             "@fairlp.mechanism('its-name')"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import pandas as pd
 
-from ...errors import Hinted, ModelError, NoSolutionError, quoted
+from ...errors import ModelError, NoSolutionError, quoted
 from ...keywords import lists
 from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
 from ..programs.options import Options, SolveOptions
@@ -356,7 +356,7 @@ Reader = Callable[[Solution], Mapping[str, Any]]
 
 def _reader(model: Model, read: Any) -> Reader:
     """Return the function that reads the columns of the table from a solution."""
-    if callable(read) and not isinstance(read, Hinted):
+    if callable(read):
         function: Reader = read
         return function
     require_ordered(read, "read", ModelError)

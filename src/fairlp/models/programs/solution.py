@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from ...errors import Hinted, NoArgumentError, NoSolutionError, quoted, refused, require_known
+from ...errors import Hinted, NoSolutionError, quoted, require_known
 from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
 from .options import Options
 from .program import BlockView, Program, tidy
@@ -80,17 +80,6 @@ class Solution(Hinted):
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the basis, which belongs to a solver of this process."""
         return {**self.__dict__, "basis": None}
-
-    def __getitem__(self, name: object) -> NoReturn:
-        shown = quoted(getattr(name, "name", name))
-        raise NoArgumentError(
-            f"a solution has tables of values and of duals; write solution.values[{shown}] or "
-            f"solution.duals[{shown}]"
-        )
-
-    __iter__ = __call__ = __float__ = refused(
-        "is not one number", "write solution.objective, solution.values['x'] or solution.frame()"
-    )
 
     @property
     def objective(self) -> float:
