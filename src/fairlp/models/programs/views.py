@@ -59,7 +59,7 @@ class NamedView(Hinted, Mapping[str, _Value]):
         -------
         object
         """
-        return self[name] if name in self else default
+        return self.get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
