@@ -769,6 +769,57 @@ class Program:
         )
 
 
+def with_rows(
+    program: Program, block: str | Block, matrix: Any, lower: Any, upper: Any = np.inf
+) -> Program:
+    """Return a program with rows lower ≤ matrix·x ≤ upper below its own.
+
+    ``block`` is what they are called, or their block.
+    """
+    from scipy.sparse import csc_array, vstack
+
+    size = matrix.shape[0]
+    A = csc_array(vstack([program.A, matrix]))
+    A.sort_indices()
+    return program.replace(
+        A=A,
+        row_lower=np.append(program.row_lower, np.broadcast_to(lower, size)),
+        row_upper=np.append(program.row_upper, np.broadcast_to(upper, size)),
+        rows=(*program.rows, _block_behind(program.rows, program.n_rows, block, size)),
+    )
+
+
+def with_columns(
+    program: Program,
+    block: str | Block,
+    cost: np.ndarray,
+    lower: Any = 0.0,
+    upper: Any = np.inf,
+) -> Program:
+    """Return a program without logarithms with columns behind its own, in no row so far.
+
+    ``block`` is what they are called, or their block.
+    """
+    from scipy.sparse import csc_array, hstack
+
+    size = len(cost)
+    return program.replace(
+        c=np.append(program.c, cost),
+        A=csc_array(hstack([program.A, csc_array((program.n_rows, size))])),
+        col_lower=np.append(program.col_lower, np.broadcast_to(lower, size)),
+        col_upper=np.append(program.col_upper, np.broadcast_to(upper, size)),
+        integrality=np.append(program.integrality, np.full(size, CONTINUOUS, dtype=np.uint8)),
+        columns=(*program.columns, _block_behind(program.columns, program.n_columns, block, size)),
+    )
+
+
+def _block_behind(blocks: Sequence[Block], start: int, block: str | Block, size: int) -> Block:
+    if isinstance(block, Block):
+        return block
+    name = free_name(block, {other.name for other in blocks})
+    return Block(name, (("at", pd.RangeIndex(size)),), start, start + size)
+
+
 def _block(blocks: Sequence[Block], name: str, noun: str) -> Block:
     for block in blocks:
         if block.name == name:

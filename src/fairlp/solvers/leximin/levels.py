@@ -19,7 +19,7 @@ from ...models.notation.labels import axes_of
 from ...models.notation.model import Model
 from ...models.programs.backends import AnySolver
 from ...models.programs.options import Options
-from ...models.programs.program import CONTINUOUS, Block, Program
+from ...models.programs.program import Block, Program, with_columns, with_rows
 from ..backends import cvxpy_backend, pyomo_backend
 from ..backends.cvxpy_backend import unused
 from .outcomes import Oracle, Outcomes
@@ -230,9 +230,9 @@ def with_levels(
 
 def extended(
     base: Program,
-    columns: Block,
+    columns: str | Block,
     lowest: np.ndarray,
-    rows: Block,
+    rows: str | Block,
     matrix: Any,
     least: np.ndarray,
     cost: np.ndarray,
@@ -241,23 +241,9 @@ def extended(
 
     It maximises the cost of the new columns.
     """
-    size = len(columns)
-    wide = sp.hstack([base.A, sp.csc_array((base.n_rows, size))])
-    return base.replace(
-        sense="max",
-        c=np.append(np.zeros(base.n_columns), cost),
-        offset=0.0,
-        A=sp.csc_array(sp.vstack([wide, matrix])),
-        row_lower=np.append(base.row_lower, least),
-        row_upper=np.append(base.row_upper, np.full(len(rows), np.inf)),
-        col_lower=np.append(base.col_lower, lowest),
-        col_upper=np.append(base.col_upper, np.full(size, np.inf)),
-        integrality=np.append(base.integrality, np.full(size, CONTINUOUS, dtype=np.uint8)),
-        rows=(*base.rows, rows),
-        columns=(*base.columns, columns),
-        levels="",
-        logs=None,
-    )
+    free = np.zeros(base.n_columns)
+    base = base.replace(sense="max", c=free, offset=0.0, levels="", logs=None)
+    return with_rows(with_columns(base, columns, cost, lowest), rows, matrix, least)
 
 
 def of_oracle(people: Any, oracle: Oracle, levels: Any, weights: Any) -> Levels:
