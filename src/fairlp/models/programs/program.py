@@ -795,17 +795,19 @@ def with_columns(
     cost: np.ndarray,
     lower: Any = 0.0,
     upper: Any = np.inf,
+    entries: Any = None,
 ) -> Program:
-    """Return a program without logarithms with columns behind its own, in no row so far.
+    """Return a program without logarithms with columns behind its own.
 
-    ``block`` is what they are called, or their block.
+    ``block`` is what they are called, or their block. Without entries they are in no row.
     """
     from scipy.sparse import csc_array, hstack
 
     size = len(cost)
+    entries = csc_array((program.n_rows, size)) if entries is None else entries
     return program.replace(
         c=np.append(program.c, cost),
-        A=csc_array(hstack([program.A, csc_array((program.n_rows, size))])),
+        A=csc_array(hstack([program.A, entries])),
         col_lower=np.append(program.col_lower, np.broadcast_to(lower, size)),
         col_upper=np.append(program.col_upper, np.broadcast_to(upper, size)),
         integrality=np.append(program.integrality, np.full(size, CONTINUOUS, dtype=np.uint8)),

@@ -59,7 +59,9 @@ class NamedView(Hinted, Mapping[str, _Value]):
         -------
         object
         """
-        return self.get(name, default)
+        if name not in self:
+            return default
+        return self[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
