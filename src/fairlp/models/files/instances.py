@@ -30,6 +30,7 @@ from .whole_files import (
     read_text,
     require_folder,
     utf8,
+    write_text,
 )
 
 with needed_by("files of instances and studies"):
@@ -41,7 +42,7 @@ else:
     _BaseLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _BaseDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
-__all__ = ["read_document", "yaml_document", "yaml_text"]
+__all__ = ["read_document", "write_document", "yaml_document"]
 
 _EXPECTED = (
     "expected .json, .yaml or .yml (tables: fairlp.Instance.from_frames(pandas.read_csv(…), …))"
@@ -125,6 +126,19 @@ def yaml_text(document: Any) -> str:
     """Return plain data as YAML of one meaning in YAML 1.1 and 1.2, short lists on one line."""
     text: str = yaml.dump(document, Dumper=_Dumper, default_flow_style=None, **_YAML_STYLE)
     return text
+
+
+def write_document(path: str | Path, document: Any) -> Path:
+    """Write plain data as JSON or YAML, and return the file."""
+    target = home(path)
+    suffix = target.suffix.lower()
+    if suffix not in _PARSERS:
+        raise FileFormatError(
+            f"cannot tell the format of {str(path)!r}; expected .json, .yaml or .yml"
+        )
+    require_folder(target)
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return write_text(target, text if suffix == ".json" else yaml_text(document))
 
 
 def write(instance: Instance, path: str | Path) -> list[Path]:

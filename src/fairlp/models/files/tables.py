@@ -121,8 +121,10 @@ def tasks_table(
     if not {"server", "tasks"} <= set(table.columns):
         for twice in table["user"][table["user"].duplicated()]:
             raise error(f"{where} has user {twice!r} twice")
-        pairs = table.set_index("user").stack(future_stack=True).rename_axis(["user", "server"])
-        table = pairs.where(pairs.notna(), 0.0).rename("tasks").reset_index()
+        # melt would refuse a server that is called "tasks"
+        pairs: Any = table.set_index("user").stack(future_stack=True)  # noqa: PD013
+        pairs = pairs.rename_axis(["user", "server"]).rename("tasks")
+        table = pairs.where(pairs.notna(), 0.0).reset_index()
     labels = {}
     for noun, index in (("user", instance.users), ("server", instance.servers)):
         labels[noun] = {str(label): label for label in index}
