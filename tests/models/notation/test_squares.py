@@ -85,7 +85,7 @@ def test_they_are_refused_where_they_are_not_convex_not_linear_or_not_solved(tmp
     model.minimize((w * x * 1 + (w * (x - 1) ** 2)).sum())
     assert "quadratic program" in repr(model.compile())
     for solver in ("highs-ipm", "scipy", "interior-point"):
-        with pytest.raises(UnsupportedError, match=r"needs quadratic objective, and .*CLARABEL"):
+        with pytest.raises(UnsupportedError, match="has squares, which"):
             model.solve(solver)
     with pytest.raises(ModelError, match="a square has no place in"):
         model.write(tmp_path / "m.mps")

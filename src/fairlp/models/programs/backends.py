@@ -495,7 +495,8 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
     if not needs(program) <= chosen.capabilities:
         if Capability.QUADRATIC in needs(program):
             raise UnsupportedError(
-                f"{program.name!r} has squares, which {chosen.name} cannot solve; take {_SQUARES!r}"
+                f"{program.name!r} has squares, which {chosen.name} cannot solve; fairlp.solvers() "
+                "lists what others can do"
             )
         if options.start is not None:
             raise UnsupportedError(
