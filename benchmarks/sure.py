@@ -31,12 +31,15 @@ from fairlp.errors import FairlpError, FairlpWarning
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from cohort_instances import instance_of, random_cohorts
-from noisy_programs import KINDS, Arrays, ordinary, with_noise
-from small_integer_programs import (
+from plain_programs import (
+    KINDS,
+    Arrays,
     by_enumeration,
     by_highs_alone,
     by_scip_alone,
+    ordinary,
     small_integer_program,
+    with_noise,
 )
 
 SOLVERS = ("highs", "glpk", "scipy", "clarabel")

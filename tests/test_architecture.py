@@ -618,6 +618,7 @@ def test_the_sdist_holds_what_its_tests_read(built_files):
     assert expected <= inside, sorted(expected - inside)[:5]
 
 
+@pytest.mark.slow
 def test_the_wheel_built_from_the_sdist_holds_every_package(wheel):
     inside = set(zipfile.ZipFile(wheel).namelist())
     expected = {f"fairlp/{path.relative_to(SOURCE).as_posix()}" for path in FILES}
@@ -631,6 +632,7 @@ def test_the_wheel_built_from_the_sdist_holds_every_package(wheel):
     assert rooms == {"fairlp", *COMPANIONS, "fairlp_check.py"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(PROFILE != "nightly", reason="at night; .ci/run imports a wheel twice")
 def test_the_wheel_can_be_imported_and_used(wheel, tmp_path):
     subprocess.run(

@@ -5,6 +5,7 @@ import inspect
 import pytest
 
 import fairlp
+from profiles import chequered
 
 jedi = pytest.importorskip("jedi")
 completer = pytest.importorskip("IPython.core.completer")
@@ -72,8 +73,7 @@ def test_every_public_class_has_an_example_or_a_reason():
     assert classes == set(OBJECTS.values()) | WITHOUT_EXAMPLE
 
 
-@pytest.mark.parametrize("with_jedi", [True, False])
-@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.parametrize(("with_jedi", "name"), chequered([True, False], list(OBJECTS)))
 def test_tab_in_ipython_offers_the_members(interactive, name, with_jedi):
     kind = getattr(fairlp, OBJECTS[name])
     assert members(kind) <= offered(interactive, f"{name}.", with_jedi)

@@ -18,6 +18,7 @@ from fairlp.models.files.tables import read_tasks
 from fairlp_clusters.readers.cluster import unique_labels
 from fairlp_clusters.readers.dumps import duration
 from kubernetes_dumps import node, pod, thing, volcano, written
+from profiles import by_day
 
 #: Letters of the shorter text: read in one pass it takes milliseconds, and where each letter is
 #: looked at for each other one, many seconds.
@@ -232,7 +233,7 @@ def seconds(read, source):
     return min(times)
 
 
-@pytest.mark.parametrize("name", DOORS)
+@pytest.mark.parametrize("name", by_day(DOORS, 3))
 def test_a_text_that_is_twice_as_long_takes_less_than_three_times_as_long(name, tmp_path):
     write, read = DOORS[name]
     once = seconds(read, write(tmp_path, LETTERS))

@@ -102,6 +102,7 @@ assert not fairlp.solvers().loc["cvxpy:CLARABEL", "available"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES, ids=["small", "command-line"])
 def test_models_highs_and_mps_need_only_the_packages_of_the_recipe(recipe, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -124,6 +125,7 @@ NEEDED = {
 }
 
 
+@pytest.mark.slow
 def test_what_is_left_out_says_how_to_install_it():
     lines = [
         "import fairlp, fairlp_clusters, fairlp_research",
@@ -154,11 +156,13 @@ assert fairlp_research.library.load("ties").name
 """
 
 
+@pytest.mark.slow
 def test_files_studies_and_the_library_need_neither_cvxpy_nor_pyomo(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_with(RECIPES[1], FILES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["compare", "google-cluster"], ["mechanisms", "drfh"]]
 )

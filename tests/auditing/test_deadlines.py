@@ -72,6 +72,7 @@ def test_no_run_begins_after_the_limit_while_what_was_found_is_simplified(clock)
         assert case is not None and max(clock.runs) <= limit
 
 
+@pytest.mark.slow
 def test_the_limit_holds_for_all_properties_that_promises_audit(clock):
     mechanism = clock.mechanism(1.0)
     with pytest.warns(FairlpWarning, match="1 of 1 promises were audited on fewer than 50"):

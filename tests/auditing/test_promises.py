@@ -97,7 +97,7 @@ AUDITED = sorted(set(EVERY.index[EVERY.promised].get_level_values(0)) - {"drf-mi
 
 
 @pytest.mark.parametrize("seed", [1])
-@pytest.mark.parametrize("mechanism", AUDITED)
+@pytest.mark.parametrize("mechanism", by_day(AUDITED, 3))
 def test_promises_hold_on_random_instances_or_are_refuted(mechanism, seed):
     """Four audits each here, all with something to check, under the condition; benchmarks/audits.py makes 500."""
     audits = many(4)
@@ -486,7 +486,12 @@ POLICIES = [
 
 @pytest.mark.parametrize(
     ("property_name", "options"),
-    POLICIES,
+    [
+        pytest.param(
+            *case, marks=pytest.mark.slow if case[1]["objective"] == "proportional" else ()
+        )
+        for case in POLICIES
+    ],
     ids=lambda value: value if isinstance(value, str) else value["objective"],
 )
 def test_what_a_policy_of_gavel_breaks_has_an_instance_that_shows_it(property_name, options):
@@ -538,13 +543,21 @@ def test_instances_on_which_the_solver_fails_do_not_count(monkeypatch):
 #: (mechanism, property) of lies and Pareto-optimality that are known to fall; those that take a second and more.
 KNOWN_TO_FALL = sorted(key for key in entries(SHIPPED) if key[1] in CONTROLLED)
 MINUTES_TO_FALL = ("drf-milp",)
-LONG_TO_FALL = ("alpha-fair", "ceei", "drf-milp", "mnw", "shockwave")
+LONG_TO_FALL = (
+    *("alpha-fair", "cdrf", "ceei", "drf-discrete", "drf-milp", "h-drf", "h-drf-counted"),
+    *("mnw", "naive-drf", "njc", "oef", "psdsf-rdm", "sequential-minmax", "shockwave", "tsf"),
+)
 
 
 @pytest.mark.parametrize(
     ("mechanism", "property_name"),
     [
-        pytest.param(*key, marks=pytest.mark.slow if key[0] in LONG_TO_FALL else ())
+        pytest.param(
+            *key,
+            marks=(
+                pytest.mark.slow if key[0] in LONG_TO_FALL and key[1] != "Pareto-optimal" else ()
+            ),
+        )
         for key in KNOWN_TO_FALL
         if key[0] not in MINUTES_TO_FALL or PROFILE == "nightly"
     ],
@@ -554,6 +567,7 @@ def test_each_mechanism_that_is_known_to_fall_is_seen_with_a_single_draw(mechani
     assert count_broken(mechanism, property_name, 1, seed=0).broken
 
 
+@pytest.mark.slow
 def test_an_own_mechanism_that_is_one_known_to_fall_is_broken_by_audits():
     @fairlp.mechanism(
         "njc-again", promises=("strategy-proof if no queue has a guarantee or a cap",)

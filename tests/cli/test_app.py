@@ -18,8 +18,7 @@ import pytest
 import typer
 
 import fairlp
-from cli_cases import JOBS, changed, raising
-from cli_runner import IN_A_ROW, error_line, fairlp_in_a_shell, python, run
+from cli_runner import IN_A_ROW, JOBS, changed, error_line, fairlp_in_a_shell, python, raising, run
 from fairlp import api, errors
 from fairlp.cli import ExitCode, app, main, output, parameters
 from fairlp.cli.app import HEAVY, import_late

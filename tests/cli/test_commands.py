@@ -10,14 +10,13 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_cases import assert_same_numbers, from_csv, printed, satisfied
-from cli_runner import error_line, run
+from cli_runner import assert_same_numbers, error_line, from_csv, printed, run, satisfied
 from fairlp import Instance, examples, plots
 from fairlp.cli import ExitCode, commands
 from fairlp.cli.output import json_text
 from fairlp.mechanisms import validation
 from paths import SUPPORT
-from report_instances import queued
+from report_cases import queued
 
 
 @pytest.mark.slow

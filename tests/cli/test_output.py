@@ -17,8 +17,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_cases import INSTANCE, assert_same_numbers, from_csv
-from cli_runner import IN_A_ROW, python, run
+from cli_runner import IN_A_ROW, INSTANCE, assert_same_numbers, from_csv, python, run
 from fairlp import examples
 from fairlp.cli import output
 from fairlp.cli.output import console, json_text, print_frame

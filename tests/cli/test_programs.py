@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_cases import assert_same_numbers, raising
-from cli_runner import error_line, run
+from cli_runner import assert_same_numbers, error_line, raising, run
 from fairlp import Model, examples
 from fairlp.cli import ExitCode
 from fairlp.cli.parameters import load_instance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fairlp_clusters
-from report_instances import queued
+from report_cases import queued
 
 
 @pytest.fixture(scope="module")

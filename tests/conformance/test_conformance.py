@@ -28,7 +28,7 @@ from fairlp.models.programs import backends
 from fairlp.models.programs.protocols import Capability
 from fairlp.models.programs.status import Point, Status, Termination
 from fairlp.solvers.backends.highs import Highs
-from profiles import PROFILE, by_day
+from profiles import PROFILE, by_day, chequered
 
 SOLVERS = fairlp.solvers()
 NAMES = list(SOLVERS.index)
@@ -51,7 +51,7 @@ def checked(name):
     return conformance.check(name, cases)
 
 
-@pytest.mark.parametrize("name", by_day(NAMES, 2))
+@pytest.mark.parametrize("name", by_day(NAMES, 4))
 def test_every_available_back_end_passes(name):
     table = checked(installed(name))
     failed = table[table["outcome"] == "failed"]
@@ -83,8 +83,7 @@ def rows_of_every_kind(sense, bounds):
     return linear("rows of every kind", costs, rows, [(-INF, INF)] * 4, sense=sense)
 
 
-@pytest.mark.parametrize("sense", ["max", "min"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("sense", "name"), chequered(["max", "min"], list(NAMES)))
 def test_duals_by_finite_difference(name, sense):
     backend = backends.find_backend(installed(name))
     if Capability.DUALS not in backend.capabilities:
@@ -178,7 +177,7 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("lie", by_day(LIES, 3))
 def test_the_suite_catches(lie):
     counts = conformance.summary(conformance.check(Mock(LIES[lie])))
     assert counts["failed"] > 0, counts

@@ -35,6 +35,7 @@ def experiment(mechanisms, **changes):
 ALL = {row.name: row for row in EVERY}
 
 
+@pytest.mark.slow
 def test_a_study_in_other_processes_is_the_same_by_reference(tmp_path):
     frame, second_frame = (experiment(ALL).run(workers=n, progress=False).frame for n in (1, 2))
     assert frame.equals(second_frame) and len(frame) == 3

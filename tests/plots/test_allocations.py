@@ -10,7 +10,7 @@ import fairlp
 from fairlp import Instance, examples, plots
 from fairlp.plots.comparison import comparison_table
 from figure_checks import legend, legend_names, outside, tick_labels
-from report_instances import queued
+from report_cases import queued
 
 pytest.importorskip("matplotlib")
 

@@ -72,24 +72,6 @@ def test_colours_never_repeat_alike():
     assert len(set(looks)) == 30
 
 
-def test_curves_after_the_solid_first_are_dashed_so_that_equal_ones_show_through():
-    first, *others = (style.line(k)["linestyle"] for k in range(len(style.DASHES)))
-    assert first == "-" and len({str(dashes) for dashes in others}) == len(others)
-    patterns = [dashes for dashes in others if not isinstance(dashes, str)]
-    assert all(offset == 0 and len(lengths) % 2 == 0 for offset, lengths in patterns)
-
-
-@pytest.mark.parametrize(("length", "slanted"), [(4, False), (5, True)])
-def test_bar_names_are_slanted_just_where_neighbours_would_meet(length, slanted):
-    """Thirty letters across are 5.8 for each of five bars and the margins beside them."""
-    figure = style.new_figure(4, 3)
-    size = figure.subplots().xaxis.get_label().get_fontsize()
-    axis = figure.add_axes((0, 0.4, 30 * 0.6 * size / 72 / 4, 0.5))
-    style.name_bars(axis, ["x" * length] * 5, "users")
-    assert all((label.get_rotation() > 0) == slanted for label in axis.get_xticklabels())
-    assert axis.get_xlim() == (-0.6, 4.6)
-
-
 def test_missing_matplotlib_is_explained(monkeypatch):
     allocation = fairlp.allocate(examples.load("ghodsi"), "drf")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

@@ -43,43 +43,40 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
         together at least; where a resource has several flavors, within that quota: what they borrow
         of one flavor stands for no nominal quota of another.
     """
-    books = KueueAccounts.opened(instance, lanes, "Kueue's fair sharing")
-    model = books.model
+    accounts = KueueAccounts.of(instance, lanes, "Kueue's fair sharing")
+    model = accounts.model
     small = lanes.instance
-    g = books.on_servers()
+    share = accounts.on_servers().sum(small.servers)
     t = model.variable(
         "t", upper=None if runnable_users(small).any() else 0.0, doc="level of the first round"
     )
-    fairness = model.constraint(
-        "fairness", g.sum(small.servers) >= t, where=where_runnable(model, small)
-    )
-    books.limit(g.sum(small.servers))
-    part = g.sum(small.servers)
-    outside = None
+    fairness = model.constraint("fairness", share >= t, where=where_runnable(model, small))
+    accounts.limit(share)
+    taken_outside = None
     if lanes.use_outside.any():
         use_outside = model.parameter(
             "a_outside",
-            books.use.indices,
+            accounts.use.indices,
             use_of_pool(small, instance.quotas.resource, lanes.use_outside),
             "part of the pool that a dominant share of n, outside all quotas, takes of what q covers",
         )
-        outside = (use_outside * part).sum(small.users)
-    quota_rows(model, QuotaTree(instance, lanes), small, books.use * part, outside)
+        taken_outside = (use_outside * share).sum(small.users)
+    quota_rows(model, QuotaTree(instance, lanes), small, accounts.use * share, taken_outside)
     floor = model.parameter(
         "F",
-        books.owners,
-        floors[books.owner_positions],
+        accounts.owners,
+        floors[accounts.owner_positions],
         "dominant shares that the nominal quota of o comes to",
     )
     if not lanes.has_flavors:
-        model.constraint("floor", books.sums(g.sum(small.servers)) >= floor)
+        model.constraint("floor", accounts.sums(share) >= floor)
     else:
         within = model.variable(
             "w", small.users, doc="dominant share of n within its nominal quota"
         )
-        model.constraint("part", within <= g.sum(small.servers))
-        books.within_nominal(1 * within)
-        model.constraint("floor", books.sums(1 * within) >= floor)
+        model.constraint("part", within <= share)
+        accounts.within_nominal(1 * within)
+        model.constraint("floor", accounts.sums(1 * within) >= floor)
     model.leximin(fairness, t)
     return model
 
@@ -89,14 +86,14 @@ def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
 
     Servers do not limit it.
     """
-    books = KueueAccounts.opened(instance, lanes, "what nominal quotas allow")
+    accounts = KueueAccounts.of(instance, lanes, "what nominal quotas allow")
     small = lanes.instance
     alone = small.gamma().sum(axis=1) / normalisers.dominant(small)
     upper = np.where(lanes.use.any(axis=1) & (alone > 0), np.inf, alone)
-    y = books.model.variable("y", small.users, upper=upper, doc="dominant share of n")
-    books.nominal(1 * y)
-    books.model.maximize(books.sums(y).sum(books.owners))
-    return books.model
+    y = accounts.model.variable("y", small.users, upper=upper, doc="dominant share of n")
+    accounts.nominal(1 * y)
+    accounts.model.maximize(accounts.sums(y).sum(accounts.owners))
+    return accounts.model
 
 
 def nominal_on_servers(instance: Instance, lanes: Lanes) -> Model:
@@ -108,11 +105,11 @@ def nominal_on_servers(instance: Instance, lanes: Lanes) -> Model:
     lanes : Lanes
         Of the users of one queue.
     """
-    books = KueueAccounts.opened(instance, lanes, "a nominal quota on empty servers")
-    granted = books.on_servers().sum(lanes.instance.servers)
-    books.nominal(granted)
-    books.model.maximize(books.sums(granted).sum(books.owners))
-    return books.model
+    accounts = KueueAccounts.of(instance, lanes, "a nominal quota on empty servers")
+    granted = accounts.on_servers().sum(lanes.instance.servers)
+    accounts.nominal(granted)
+    accounts.model.maximize(accounts.sums(granted).sum(accounts.owners))
+    return accounts.model
 
 
 def nominal_first(instance: Instance, lanes: Lanes, entitled: np.ndarray) -> Model:
@@ -120,17 +117,17 @@ def nominal_first(instance: Instance, lanes: Lanes, entitled: np.ndarray) -> Mod
 
     A queue is entitled to the shares that its nominal quota and demand allow.
     """
-    books = KueueAccounts.opened(instance, lanes, "nominal quotas first")
-    model = books.model
-    granted = books.on_servers().sum(lanes.instance.servers)
+    accounts = KueueAccounts.of(instance, lanes, "nominal quotas first")
+    model = accounts.model
+    granted = accounts.on_servers().sum(lanes.instance.servers)
     t = model.variable("t", doc="smallest part of what quotas allow")
-    books.nominal(granted)
+    accounts.nominal(granted)
     level = model.parameter(
-        "D", books.owners, entitled, "dominant shares that quota and demand of o allow"
+        "D", accounts.owners, entitled, "dominant shares that quota and demand of o allow"
     )
-    some = model.subset("S", books.owners, entitled > 0, "quota and demand of o allow something")
-    fairness = model.constraint("fairness", books.sums(granted) >= level * t, where=some)
-    model.constraint("no_more", books.sums(granted) <= level)
+    some = model.subset("S", accounts.owners, entitled > 0, "quota and demand of o allow something")
+    fairness = model.constraint("fairness", accounts.sums(granted) >= level * t, where=some)
+    model.constraint("no_more", accounts.sums(granted) <= level)
     model.leximin(fairness, t)
     return model
 
@@ -159,20 +156,24 @@ class KueueAccounts:
     use: Parameter
 
     @classmethod
-    def opened(cls, instance: Instance, lanes: Lanes, name: str) -> KueueAccounts:
-        """Return the books of an instance, in a new model."""
+    def of(cls, instance: Instance, lanes: Lanes, name: str) -> KueueAccounts:
+        """Return the accounts of an instance, in a new model without an objective."""
         queues = instance.tree
         quotas = instance.quotas
         small = lanes.instance
-        nearest = np.where(outside(queues), -1, nearest_listing(queues)[queues.of])[lanes.user]
-        owner_positions = np.unique(nearest[nearest >= 0])
+        # Of each user, then of each lane: the lowest queue above it that lists a quota. A lane of a user
+        # outside all quotas has no owner.
+        owner_of_user = nearest_listing(queues)[queues.of]
+        owner_of_lane = owner_of_user[lanes.user]
+        is_owned = ~outside(queues)[lanes.user]
+        owner_positions = np.unique(owner_of_lane[is_owned])
         model = Model(name, SOURCE, (small.users, small.servers, small.resources))
         o = Index("o", queues.paths.labels[owner_positions], "queue")
         q = Index("q", quotas.names(instance.resources), "quota")
         ownership = model.parameter(
             "M",
             (o, small.users),
-            owner_positions[:, None] == nearest,
+            (owner_positions[:, None] == owner_of_lane) & is_owned,
             "1 where the quota of n is that of o; nowhere for n outside all quotas",
         )
         use = model.parameter(
@@ -265,7 +266,7 @@ def quota_rows(
     tree: QuotaTree,
     small: Instance,
     consumed: Expression,
-    outside: Expression | None,
+    taken_outside: Expression | None,
 ) -> None:
     """Add what is in use by queue and quota, and its limits, with borrowing and lending.
 
@@ -277,7 +278,7 @@ def quota_rows(
         Of the model's users, each in its queue.
     consumed : Expression
         What each of them takes of each column of the quotas, as part of the pool.
-    outside : Expression or None
+    taken_outside : Expression or None
         What users outside the quotas take of it together; None without any.
     """
     queues = small.tree
@@ -304,14 +305,14 @@ def quota_rows(
     used = model.variable("U", k, q, doc="what is in use in k, as part of the pool")
     drawn = model.variable("e", k, q, doc="what k takes of what its parent has")
     in_use = (stands * consumed).sum(n) + (child * drawn[j, q]).sum(j)
-    if outside is not None:
+    if taken_outside is not None:
         uncovered = model.parameter(
             "free", q, tree.uncovered / pool, "what no quota covers, for users outside the quotas"
         )
         borrowed = model.variable(
             "b", q, doc="what users outside the quotas take of what they cover"
         )
-        model.constraint("outside", borrowed >= outside - uncovered)
+        model.constraint("outside", borrowed >= taken_outside - uncovered)
         is_root = model.parameter("Root", k, listing == 0, "1 where k is the root")
         in_use = in_use + is_root * borrowed
     model.constraint("usage", used == in_use)

@@ -32,6 +32,8 @@ from .tables import SHOWN, for_csv, for_people, owed_first, records, shares_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fairlp import Instance
+
     from ..dues.share_comparison import ShareComparison
     from ..dues.subject import Subject
     from ..periods.period import Period
@@ -115,7 +117,6 @@ def audit(
             "--allocation FILE has an allocation; --method, --solver and such compute one"
         )
     from ..dues.share_comparison import ShareComparison
-    from ..page.facts import costly_properties
 
     comparison = None
     if subject.tasks is not None:
@@ -206,8 +207,6 @@ def _findings(
     """Return the findings of the audit, by property."""
     from fairlp import allocate, audit as run
 
-    from ..page.facts import default_properties
-
     names = question.properties
     if subject.scheduler and names is None:
         names = default_properties(subject.instance)
@@ -231,11 +230,86 @@ def _findings_text(
 
     Requested definitions of mechanisms are properties like others.
     """
-    from ..page.facts import findings_in_words
-
     table, sentences = findings_in_words(findings, with_definitions=requested)
     yield TitledTable(f"{name}: properties", table.rename(columns={"holds": "answer"}))
     for sentence in sentences:
         yield f"{sentence}; --csv and --json say why"
     broken = table.index[table["holds"] == "broken"]
     yield f"broken: {', '.join(broken)}" if len(broken) else "nothing is broken"
+
+
+#: Pairs of users and servers up to which every property is audited.
+MOST_PAIRS = 250_000
+#: The properties that are left out beyond that: their audits compare every pair of users, or solve a
+#: program of every user and server.
+_COSTLY = ("Pareto-optimal", "non-wasteful", "leximin", "PS-DSF")
+#: The answers of an audit in words.
+_ANSWERS = {True: "kept", False: "broken"}
+
+
+def default_properties(instance: Instance) -> list[str]:
+    """Return the properties that a command asks of a dump: those that run no mechanism again."""
+    from fairlp import auditing
+
+    costly_names = costly_properties(instance)
+    return [
+        name
+        for name, row in auditing.PROPERTIES.items()
+        if not row.reruns and (instance.has_queues or not row.tree) and name not in costly_names
+    ]
+
+
+def costly_properties(instance: Instance) -> list[str]:
+    """Return the properties that it leaves out because of the size of the instance."""
+    from fairlp import auditing
+
+    if len(instance.users) * len(instance.servers) <= MOST_PAIRS:
+        return []
+    return [name for name in auditing.PROPERTIES if name.startswith(_COSTLY)]
+
+
+def findings_in_words(
+    findings: pd.DataFrame, *, with_definitions: bool = False
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return findings with answers in words, and sentences about those that are left out.
+
+    An answer is kept, broken, "no lie found" by a search, or "not checked". Left out are properties
+    with nothing to check and, without ``with_definitions``, definitions of mechanisms: an
+    allocation of another mechanism does not meet them, and nothing is wrong with it.
+    """
+    has_nothing = findings["witness"].str.startswith("nothing to check: ")
+    is_definition = findings.index.isin([] if with_definitions else definitions())
+    shown = findings[~has_nothing & ~is_definition]
+    answers = [
+        _ANSWERS.get(holds, "no lie found" if margin == 0 else "not checked")
+        for holds, margin in zip(shown["holds"], shown["margin"], strict=True)
+    ]
+    sentences = []
+    names = ", ".join(map(str, findings.index[has_nothing & ~is_definition]))
+    if names:
+        sentences.append(f"nothing to check here: {names}")
+    sentences += _answer_of(findings["holds"][is_definition])
+    return shown.assign(holds=answers), sentences
+
+
+def definitions() -> list[str]:
+    """Return the properties that are definitions of mechanisms."""
+    from fairlp import auditing
+
+    return [name for name, row in auditing.PROPERTIES.items() if row.answer_of]
+
+
+def _answer_of(holds: pd.Series[Any]) -> list[str]:
+    """Return a sentence on the mechanisms that an allocation is an answer of, where it is known."""
+    from fairlp import auditing
+
+    mechanisms = [auditing.PROPERTIES[str(name)].answer_of for name in holds.index]
+    answers = list(zip(mechanisms, holds, strict=True))
+    same = [mechanism for mechanism, is_answer in answers if is_answer is True]
+    other = [mechanism for mechanism, is_answer in answers if is_answer is False]
+    parts = []
+    if same:
+        parts.append(f"the answer of {', '.join(same)}")
+    if other:
+        parts.append(f"not the answer of {', '.join(other)} (other mechanisms)")
+    return ["; ".join(parts)] if parts else []

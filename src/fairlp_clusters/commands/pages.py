@@ -13,7 +13,6 @@ from fairlp.toolkit import (
     command,
     require_folder,
     say,
-    split_names,
     tell,
 )
 
@@ -23,7 +22,6 @@ from .parameters import (
     FairOption,
     PathsArgument,
     PeriodOptions,
-    Repeated,
     SchedulerOption,
     require_of_one_dump,
 )
@@ -43,13 +41,6 @@ def report(
         ),
     ] = Path("report.html"),
     mechanism: FairOption = None,
-    compare: Annotated[
-        Repeated,
-        Option(
-            metavar="NAMES",
-            help="Mechanisms to compare, with commas between them or repeated; by default all that are defined.",
-        ),
-    ] = None,
     about: AboutOptions,
     over: PeriodOptions,
     exit_code: Annotated[
@@ -80,7 +71,7 @@ def report(
     require_html(output)
     require_packages()
     if dumps := over.dumps(paths):
-        require_of_one_dump(compare=compare, since=about.since, allocation=allocation)
+        require_of_one_dump(since=about.since, allocation=allocation)
         adjustments = {**about.arguments(), "scheduler": scheduler}
         period = period_of(dumps, mechanism, **over.arguments(), **adjustments, **arguments)
         say(f"wrote {period.report(output)}", err=True)
@@ -89,7 +80,7 @@ def report(
     else:
         subject = about.subject(paths[0], scheduler, allocation)
         earlier = about.earlier(scheduler)
-        page_facts = facts(subject, mechanism, split_names(compare), earlier, **arguments)
+        page_facts = facts(subject, mechanism, earlier, **arguments)
         say(f"wrote {write(page_facts, output)}", err=True)
         comparison = page_facts.share_comparison
         fair = is_fair(comparison)

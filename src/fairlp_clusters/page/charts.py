@@ -90,8 +90,8 @@ def charts(
     Returns
     -------
     dict of str to matplotlib.figure.Figure
-        ``who`` and ``queues`` (for an instance with queues), ``users``, ``servers``,
-        ``mechanisms``. Of more than ``MOST_BARS`` rows the largest are drawn.
+        ``who`` and ``queues`` (for an instance with queues), ``users``, ``servers``.
+        Of more than ``MOST_BARS`` rows the largest are drawn.
 
     Raises
     ------
@@ -114,7 +114,6 @@ def drawn(facts: Facts) -> dict[str, Picture]:
     table = comparison.tenants if is_by_user else comparison.users
     by_name["users"] = shares(table, "user", facts)
     by_name["servers"] = heat(facts.in_use)
-    by_name["mechanisms"] = compared(facts.comparison)
     return by_name
 
 
@@ -170,18 +169,6 @@ def heat(in_use: pd.DataFrame) -> Picture:
         colour = "white" if used > 0.6 else "#10243A"
         axis.text(column, row, f"{used:.0%}", ha="center", va="center", color=colour)
     return Picture(figure, "Part of each class of servers in use")
-
-
-def compared(figures: pd.DataFrame) -> Picture:
-    """Draw the part of each resource in use, and the smallest and median share, by mechanism."""
-    used = [column for column in figures.columns if str(column).endswith(" used")]
-    frame = figures[[*used, "smallest share", "median share"]].T
-    axis = _axis(frame.index, frame.size // 2)
-    style.grouped_bars(axis, frame)
-    return Picture(
-        _bars_named(axis, frame.index, "", "mechanism"),
-        "Mechanisms side by side: what is in use, and the smallest and median dominant share",
-    )
 
 
 def over_time(period: Period) -> Picture:

@@ -36,7 +36,6 @@ def report(
     mechanism: str | Mechanism | None = None,
     *,
     observed: Any = None,
-    compare: Any = None,
     weights: Mapping[Any, float] | None = None,
     exclude: Iterable[str] = (),
     since: ClusterSource | None = None,
@@ -50,9 +49,6 @@ def report(
         As for :func:`fairlp_clusters.fair_shares`.
     output : str or Path
         The file, usually ``.html``; the page appears whole, and replaces a file of that name.
-    compare : sequence of str or Mechanism, optional
-        Mechanisms to compare; by default all that are defined (of many users and servers those that
-        are quick).
     weights : mapping, optional
         Other weights of queues or users, by name; ``queue:NAME`` and ``user:NAME`` where
         both have the name.
@@ -76,7 +72,7 @@ def report(
     require_html(output)
     subject = adjusted(subject_of(given, observed), weights, exclude)
     earlier = None if since is None else subject_of(since).without(exclude, required=False)
-    return write(facts(subject, mechanism, compare, earlier, **options), output)
+    return write(facts(subject, mechanism, earlier, **options), output)
 
 
 def adjusted(
@@ -92,7 +88,6 @@ def adjusted(
 def facts(
     subject: Subject,
     mechanism: str | Mechanism | None = None,
-    compare: Any = None,
     earlier: Subject | None = None,
     **options: Any,
 ) -> Facts:
@@ -102,7 +97,7 @@ def facts(
     if earlier is not None:
         _warn_of_another_cluster(subject, earlier)
         before = ShareComparison.of(earlier, mechanism, **options)
-    return Facts(ShareComparison.of(subject, mechanism, **options), compare, before)
+    return Facts(ShareComparison.of(subject, mechanism, **options), before)
 
 
 def require_packages() -> None:

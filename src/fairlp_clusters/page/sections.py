@@ -13,7 +13,7 @@ from fairlp.toolkit import csv_text, largest_first, scaled
 
 from ..dues.jobs import AUDIT
 from ..dues.share_comparison import ROOM, resource_of
-from .facts import OBSERVED, Facts, costly_properties, findings_in_words, is_large
+from .facts import Facts
 from .headline import headline
 from .wording import help_for, on_servers
 
@@ -67,9 +67,7 @@ class Section(NamedTuple):
     key: str = ""
     charts: Sequence[str] = ()
     tables: Sequence[Table] = ()
-    pre: str = ""
     notes: Sequence[str] = ()
-    appendix: bool = False
 
 
 def shown(value: Any, kind: str = "number") -> str:
@@ -246,10 +244,6 @@ def _figures(row: Any, waits: bool, noun: str) -> str:
     return ", ".join(figures)
 
 
-_NO_PRICE = (
-    "No capacity has a price: the tasks of users or the caps of queues hold users back first, and "
-    "more servers would not raise the lowest of them."
-)
 _SHARE = "largest part of any resource of the cluster"
 
 
@@ -268,8 +262,7 @@ def sections(facts: Facts) -> list[Section]:
     body += [_users(facts), _servers(facts)]
     if len(subject.not_understood) or len(subject.homeless) or len(subject.held):
         body.append(_reading(facts))
-    appendix = [_mechanisms(facts), _prices(facts), _audit(facts), _model(facts)]
-    return body + [section._replace(appendix=True) for section in appendix]
+    return body
 
 
 def _labelled(frame: pd.DataFrame, names: list[str]) -> list[list[Any]]:
@@ -716,115 +709,6 @@ def _waits(facts: Facts) -> Section:
         "tasks have, in what is free on servers that may take them and in the quotas of its queue."
     )
     return Section("waiting", "Waiting", "What waits, and what stops it", [text], tables=[table])
-
-
-def _mechanisms(facts: Facts) -> Section:
-    figures = facts.comparison
-    columns = [TableColumn("mechanism", "label"), TableColumn("total tasks")]
-    columns += [TableColumn(str(name), "percent") for name in figures.columns[1:]]
-    rows = _labelled(figures, list(figures.columns))
-    caption = "Shares are dominant shares of the cluster, the same yardstick for all"
-    table = Table("mechanism-table", caption, columns, rows)
-    paragraphs = ["What runs now is called observed."] if OBSERVED in figures.index else []
-    notes = []
-    if is_large(facts.share_comparison.instance):
-        notes.append("Only mechanisms that are quick at this size are compared.")
-    notes += facts.share_comparison.fair.notes
-    return Section(
-        "mechanisms",
-        "Mechanisms",
-        "Mechanisms side by side",
-        paragraphs,
-        charts=["mechanisms"],
-        tables=[table],
-        notes=notes,
-    )
-
-
-def _prices(facts: Facts) -> Section:
-    prices = facts.prices
-    title = "Prices: which resource to buy next"
-    if prices is None:
-        mechanism = facts.share_comparison.fair.mechanism
-        return Section("prices", "Prices", title, [f"{mechanism} has no prices."])
-    if prices.empty:
-        return Section("prices", "Prices", title, [_NO_PRICE])
-
-    columns = [
-        TableColumn("class of servers", "label"),
-        TableColumn("resource", "text"),
-        TableColumn("worth", "percent", "the part of this amount in the worth of all capacity"),
-        TableColumn(
-            "one server more", "percent", "what one server more of the class is worth, of the same"
-        ),
-        TableColumn("price of a unit"),
-        TableColumn("unit", "text"),
-    ]
-    names = ["class", "resource", "worth", "server", "price", "unit"]
-    caption = "What capacity is worth, the dearest first"
-    table = limited(
-        prices,
-        "price-table",
-        caption,
-        columns,
-        lambda frame: frame[names].to_numpy().tolist(),
-        prices,
-    )
-    dearest = prices.iloc[0]
-    best_class = prices["class"].iloc[int(prices["server"].to_numpy().argmax())]
-    paragraph = (
-        f"Worth most is the {dearest['resource']} of servers of class {dearest['class']}, and of "
-        f"single servers one more of class {best_class}. Prices are those of linear programs: at "
-        "most what one unit more adds to the level at which capacity first ends, for a small "
-        "step."
-    )
-    return Section("prices", "Prices", title, [paragraph], tables=[table])
-
-
-def _audit(facts: Facts) -> Section:
-    findings, sentences = findings_in_words(facts.findings)
-    columns = [
-        TableColumn("property", "label"),
-        TableColumn("answer", "answer"),
-        TableColumn("margin", about="how far from breaking, relative; negative when broken"),
-        TableColumn("witness", "words"),
-    ]
-    rows = []
-    entries = findings[["holds", "margin", "witness"]].itertuples(name=None)
-    for name, answer, margin, witness in entries:
-        rows.append([name, answer, 0.0 if abs(margin) <= AUDIT else margin, witness])
-    table = Table("audit-table", "Properties, with the witnesses of those broken", columns, rows)
-
-    broken = sum(answer == "broken" for answer in findings["holds"])
-    mechanism = facts.share_comparison.fair.mechanism
-    scope = "what runs now" if _is_observed(facts) else f"what {mechanism} gives"
-    paragraph = (
-        f"Of {scope}: {broken} of {len(rows)} properties are broken. The audit reads the tasks, "
-        "and no code of the mechanism."
-    )
-    notes = []
-    costly_names = costly_properties(facts.share_comparison.instance)
-    if costly_names:
-        notes.append(f"Left out at this size: {', '.join(costly_names)}.")
-    notes += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences]
-    return Section(
-        "audit",
-        "Audit",
-        "The audit, with witnesses in words",
-        [paragraph],
-        tables=[table],
-        notes=notes,
-    )
-
-
-def _model(facts: Facts) -> Section:
-    name = facts.share_comparison.fair.mechanism
-    paragraph = (
-        f"The first round of {name}, as fairlp solves it."
-        if facts.model
-        else f"{name} is a procedure without a model."
-    )
-    return Section("model", "Model", "The model as mathematics", [paragraph], pre=facts.model)
 
 
 def _reading(facts: Facts) -> Section:

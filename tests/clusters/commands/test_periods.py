@@ -97,7 +97,6 @@ def test_an_audit_is_the_table_of_tenants(unfair):
     "arguments, words",
     [
         (("report", "--since", "other.json"), "--since is of one dump"),
-        (("report", "--compare", "drf"), "--compare is of one dump"),
         (("report", "--allocation", "runs.csv"), "--allocation is of one dump"),
         (("audit", "-p", "envy-free"), "--property is of one dump"),
         (("audit", "--table", "users"), "--table users is of one dump"),

@@ -7,7 +7,7 @@ import pytest
 
 import fairlp
 import fairlp_clusters
-from report_instances import queued
+from report_cases import queued
 
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
@@ -24,14 +24,13 @@ def heights(figure):
 def test_charts_are_the_same_in_python(page):
     instance, observed = queued()
     charts = fairlp_clusters.charts(instance, observed=observed)
-    assert list(charts) == ["who", "queues", "users", "servers", "mechanisms"]
+    assert list(charts) == ["who", "queues", "users", "servers"]
     for name, figure in charts.items():
         assert f'data-chart="{name}"' in page and figure.axes
     assert page.count("<svg") == len(charts)
     assert list(fairlp_clusters.charts(fairlp.examples.load("wang-figure-1"))) == [
         "users",
         "servers",
-        "mechanisms",
     ]
 
 

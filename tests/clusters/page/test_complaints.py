@@ -876,7 +876,7 @@ def check(comparison, truth, tenants, units):
 UNITS = {"cpu": 1000, "memory": 1024}
 
 
-@pytest.mark.parametrize("seed", range(many(140)))
+@pytest.mark.parametrize("seed", range(many(80)))
 def test_what_is_said_of_random_clusters_with_kueue_holds(seed, tmp_path):
     items = random_dumps.kueue(np.random.default_rng([1, seed]))
     comparison = comparison_of(kubernetes.written(tmp_path, *items))

@@ -38,7 +38,7 @@ def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
     assert "The whole table as text (CSV)" in text and "user 899," in text
     assert "… and 660 more" in text
     monkeypatch.setattr(sections, "MOST_CSV", 1000)
-    facts = Facts(ShareComparison.of(subject_of(instance, observed)), ["drfh"])
+    facts = Facts(ShareComparison.of(subject_of(instance, observed)))
     from fairlp_clusters.page.page import page as made
 
     assert "user 899," not in made(facts)

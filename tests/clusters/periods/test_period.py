@@ -19,6 +19,7 @@ from fairlp.errors import InstanceError, UnknownNameError
 from fairlp_clusters.page.charts import MOST_TIMES, over_time
 from fairlp_clusters.periods.period import longest_stretch
 from period_dumps import hourly, items, write
+from profiles import many
 
 A_FIRST = ({"A": 10}, {"B": 10})
 B_FIRST = ({"B": 10}, {"A": 10})
@@ -75,7 +76,7 @@ def times_after(hours):
     return times
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(many(100)))
 def test_integrals_are_those_of_the_definition(tmp_path, seed):
     dumps, hours, sizes = drawn(seed)
     paths = [
@@ -303,6 +304,7 @@ def test_the_page_has_the_verdict_the_picture_and_the_tables(tmp_path):
     assert not re.search(r'(?:src|href)="(?!#)', page.partition("<script")[0])
 
 
+@pytest.mark.slow
 def test_the_picture_of_a_long_period_has_means(tmp_path):
     pytest.importorskip("matplotlib")
     snapshots = [

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from arrival_cases import bound, tight
-from arrival_instances import exact_shares, normalised, random_arrivals
+from arrival_cases import bound, exact_shares, normalised, random_arrivals, tight
 from fairlp.mechanisms.arrivals.algorithms import (
     LevelStack,
     cautious_closed_form,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from arrival_instances import exact_shares, random_arrivals
+from arrival_cases import exact_shares, random_arrivals
 from fairlp import Arrivals, Instance, examples
 from fairlp.errors import InstanceError
 from profiles import many

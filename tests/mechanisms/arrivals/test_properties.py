@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from arrival_cases import planted, with_levels
-from arrival_instances import random_arrivals
+from arrival_cases import planted, random_arrivals, with_levels
 from fairlp import Instance, examples
 from fairlp.mechanisms.arrivals.properties import envy
 from profiles import many

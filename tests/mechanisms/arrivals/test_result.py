@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
-from arrival_cases import INSTANCE, bound, instance_of, planted, tight, with_levels
-from arrival_instances import random_arrivals
+from arrival_cases import INSTANCE, bound, instance_of, planted, random_arrivals, tight, with_levels
 from fairlp import Instance
 from fairlp.errors import TooLargeError
 from fairlp.tolerances import AGREEMENT

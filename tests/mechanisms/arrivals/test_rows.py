@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 import fairlp
-from arrival_cases import arrivals, instance_of
-from arrival_instances import exact_shares, exact_twins, linprog_shares, random_arrivals
+from arrival_cases import (
+    arrivals,
+    exact_shares,
+    exact_twins,
+    instance_of,
+    linprog_shares,
+    random_arrivals,
+)
 from fairlp import Instance, examples
 from fairlp.errors import NotDefinedError
 from profiles import by_day, many

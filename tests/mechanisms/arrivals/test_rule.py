@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 import fairlp
-from arrival_instances import random_arrivals
+from arrival_cases import random_arrivals
 from fairlp import Instance, examples
+from profiles import by_day
 
 MECHANISMS = ["dynamic-drf", "cautious-lp"]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("seed", range(0, 36, 5))
+@pytest.mark.parametrize("seed", by_day(range(0, 36, 5), 3))
 def test_the_model_of_each_step_gives_its_level(seed, mechanism, tmp_path):
     demands, capacities, weights = random_arrivals(seed)
     instance = Instance.from_arrays(demands, [capacities], weights=weights)

@@ -59,7 +59,7 @@ def test_the_optimality_conditions_on_servers_with_constraints(seed):
     assert first_order(instance, allocation.totals.to_numpy(), incomes(instance)) <= 10 * VERIFIED
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", by_day(SOLVERS, 2))
 def test_several_solvers_reach_the_same_point(solver):
     for seed in by_day((1, 5, 9, 12), 2):
         instance = random_instance(seed, zeros=False, limits=seed > 5)

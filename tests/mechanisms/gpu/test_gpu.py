@@ -19,7 +19,7 @@ from profiles import by_day, many
 
 COOPERATIVE, NON_COOPERATIVE = "cooperative", "non-cooperative"
 #: 200 random instances.
-SEEDS = range(200)
+SEEDS = range(many(400))
 
 
 def cluster(rates, counts=None, **data):
@@ -182,7 +182,7 @@ def own_throughput(rates, counts, weights, user, claimed, **options):
     return devices @ rates[user]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(many(160)))
 def test_no_overstated_speed_up_pays_in_non_cooperative_oef(seed):
     """Proved in docs/results.md: kinds beyond the slowest are overstated, at random."""
     rates, counts, weights = drawn(seed)
@@ -199,6 +199,7 @@ def test_no_overstated_speed_up_pays_in_non_cooperative_oef(seed):
         assert gained <= honest * (1 + 1e-7)
 
 
+@pytest.mark.slow
 def test_the_audit_finds_lies_about_rates_that_pay():
     instance = cluster([[1, 2], [1, 5]])
     for variant in (COOPERATIVE, NON_COOPERATIVE):
@@ -404,6 +405,7 @@ def round_by_round(rates, counts, weights):
     return progress
 
 
+@pytest.mark.slow
 def test_a_plan_with_foresight_is_never_worth_less_than_one_without():
     for seed in range(6):
         rates, counts, weights = drawn(seed, rounds=3)
@@ -425,6 +427,7 @@ def test_foresight_keeps_a_job_for_the_round_in_which_it_will_be_fast():
     assert np.log(planned).sum() > np.log(blind).sum() + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_market_of_one_device_a_round_is_free_of_envy(weighted):
     for seed in range(8):

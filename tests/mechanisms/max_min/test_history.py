@@ -216,7 +216,7 @@ def by_scipy(instance, tasks_per_level, past):
     return held_tasks
 
 
-@settings(max_examples=many(200), deadline=None)
+@settings(max_examples=many(80), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(FLAT))
 def test_levels_from_a_past_are_those_of_programs_by_scipy(seed, mechanism):
     rng = np.random.default_rng(seed)
@@ -263,7 +263,7 @@ def test_a_rise_of_next_to_nothing_is_not_called_unbounded():
         assert allocation.totals.to_numpy() == pytest.approx([11 / 3, 0, 0], abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(many(200)))
+@pytest.mark.parametrize("seed", range(many(100)))
 def test_along_a_tree_tasks_are_those_of_curves(seed):
     """Each queue as a curve of what it has had and asks for, in rounds of bisection; one pool. No two pasts are the
     same: floats cannot tell apart where several queues catch up at one level."""

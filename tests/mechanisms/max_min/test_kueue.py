@@ -229,7 +229,7 @@ def test_what_quotas_cover_counts_by_flavor_for_users_outside():
     assert allocation.certify()
 
 
-@pytest.mark.parametrize("seed", by_day(range(60, 72), 2))
+@pytest.mark.parametrize("seed", by_day(range(60, 72), 4))
 def test_solvers_and_merging_agree_and_nobody_can_gain(seed):
     instance = instance_of(*random_cohorts(seed))
     table = fairlp.validate(instance, "kueue")
@@ -623,7 +623,7 @@ def cohorts_on_servers(seed, users, servers, flavors=False):
     return instance.replace(queues=queues)
 
 
-@pytest.mark.parametrize("seed", [1, 31])
+@pytest.mark.parametrize("seed", [1, pytest.param(31, marks=pytest.mark.slow)])
 def test_two_algorithms_agree_where_quotas_are_by_flavor(seed):
     instance = cohorts_on_servers(seed, 30, 6, flavors=True)
     totals = fairlp.allocate(instance, "kueue", solver="highs").totals
@@ -633,7 +633,7 @@ def test_two_algorithms_agree_where_quotas_are_by_flavor(seed):
     assert ((totals - others).abs() <= 1e-5 * np.maximum(totals, 1e-3 * alone)).all()
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_many_servers_as_one_large_server_give_the_tasks_of_the_servers_themselves(seed):
     instance = cohorts_on_servers(seed, 60, 40)
     totals = fairlp.allocate(instance, "kueue").totals

@@ -107,6 +107,7 @@ def packed(seed):
     return Instance.from_arrays(demands, capacities, weights=weights)
 
 
+@pytest.mark.slow
 def test_a_limit_leaves_a_bound_and_a_gap_and_says_not_proved():
     limited = 0
     for seed in range(6):

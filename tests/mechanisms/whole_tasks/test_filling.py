@@ -15,8 +15,8 @@ from fairlp import Instance, examples
 from fairlp.mechanisms.whole_tasks import filling, placement, precomputed
 from fairlp.mechanisms.whole_tasks.filling import TIES, Filling, Pool
 from fairlp.mechanisms.whole_tasks.placement import pick_by_pick
+from instances import awkward
 from profiles import by_day, many
-from whole_task_cases import awkward
 from whole_task_oracles import (
     has_the_smallest_level_of_the_integer_program,
     is_within_one_task_of_divisible_drf,
@@ -81,7 +81,7 @@ def test_fast_equals_loop_equals_rationals(seed, window, chunk):
                 assert Filling(pool, offset, ties, rule).run().tolist() == expected
 
 
-@pytest.mark.parametrize("seed", by_day(range(12), 2))
+@pytest.mark.parametrize("seed", by_day(range(12), 6))
 def test_fast_equals_loop_on_many_users(seed):
     rng = np.random.default_rng(seed)
     n, m = 3000, 4

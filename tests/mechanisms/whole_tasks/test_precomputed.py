@@ -15,8 +15,8 @@ from fairlp.mechanisms.whole_tasks import precomputed
 from fairlp.mechanisms.whole_tasks.filling import Pool
 from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
 from fairlp.tolerances import AGREEMENT
+from instances import awkward
 from profiles import many
-from whole_task_cases import awkward
 
 
 @settings(max_examples=many(300), deadline=None)

@@ -113,7 +113,7 @@ def test_quanta_of_karma_are_replayed_and_others_refused(seed):
             assert "Karma's algorithm" in one_task_less(allocation).certify().message
 
 
-@pytest.mark.parametrize("seed", range(many(200)))
+@pytest.mark.parametrize("seed", range(many(100)))
 def test_leximins_on_one_server_are_enumerated(seed):
     instance = drawn(seed, servers=2)
     best = fairlp.allocate(instance, "drf-milp")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import small_programs
+import plain_programs
 from fairlp.errors import FileFormatError
 from fairlp.models.files.model_text import unused
 from fairlp.models.files.mps import _rows, write_mps
@@ -165,7 +165,7 @@ def test_a_range_is_given_from_the_side_that_gives_the_other_exactly_else_from_t
     counts = {"exact from the upper": 0, "neither": 0, "lower": 0}
     for low, high in np.sort(rng.normal(0, 3, (3000, 2)) ** 3, axis=1).tolist():
         (kind,), sides, widths = _rows(
-            small_programs.program([[1.0]], [(low, high)], [(0, 1)]), rounded=False
+            plain_programs.program([[1.0]], [(low, high)], [(0, 1)]), rounded=False
         )
         assert sides[0] == (high if kind == "L" else low)
         from_lower, from_upper = low + widths[0] == high, high - widths[0] == low

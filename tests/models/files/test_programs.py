@@ -128,6 +128,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 def test_long_lines_and_many_lines_take_no_quadratic_time(name, tmp_path):
     path = tmp_path / name

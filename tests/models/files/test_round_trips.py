@@ -202,7 +202,7 @@ def test_others_read_what_we_write(name, reader, tmp_path):
         assert_read(reader(path, form), path, form, name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", by_day(NAMES, 3))
 def test_ortools_reads_what_we_write(name, ortools_answers, tmp_path):
     for form in FORMS[:3]:
         path = write(program_of(name), tmp_path, form)

@@ -187,6 +187,7 @@ def test_the_tilde_is_the_home_of_its_user(name, tmp_path, monkeypatch):
         assert ("~" in str(caught.value)) == ("user" in path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [b" " * 64, b"\n", b" \n", b"\\\n"], ids=repr)
 def test_a_small_file_that_holds_very_much_of_the_same_is_refused_at_once(line, tmp_path):
     path = tmp_path / "model.lp.gz"

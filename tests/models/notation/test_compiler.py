@@ -12,7 +12,7 @@ from fairlp.models.notation.arrays import assemble
 from fairlp.models.notation.compiler import numbers
 from fairlp.models.notation.evaluation import evaluate
 from profiles import many
-from random_formulas import RandomFormulas
+from random_models import RandomFormulas
 
 
 def test_entries_of_one_place_are_added_and_those_that_cancel_are_gone():

@@ -120,6 +120,7 @@ def test_an_entry_that_is_not_used_is_refused_and_nothing_grows(case):
     assert list(t) == [0, 1] and model.compile() is before
 
 
+@pytest.mark.slow
 def test_the_first_label_has_the_bounds_of_the_declaration():
     p = Index("p", [])
     model = Model("m", indices=(p,))
@@ -156,6 +157,7 @@ def test_formulas_from_before_a_label_are_not_taken_for_those_of_now():
     assert model["row"].size == 3
 
 
+@pytest.mark.slow
 def test_a_copy_grows_once_the_original_is_deleted():
     model, n, _, x = users_and_hours(upper=2)
     model.constraint("mean", x.mean(n) <= 1)

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from fairlp import Index, Model, log
+from profiles import chequered
 
 N, T, NONE = Index("n", ["ann", "bob"], "user"), Index("t", [1, 2, 3]), Index("z", [])
 
@@ -36,8 +37,7 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("formula", FORMULAS)
-@pytest.mark.parametrize("selection", SELECTIONS)
+@pytest.mark.parametrize(("selection", "formula"), chequered(list(SELECTIONS), list(FORMULAS)))
 def test_a_selection_without_labels_is_a_sum_of_nothing(selection, formula):
     """It compiles, prints and is solved wherever numbers stand: rows over it do not exist, sums over it are 0."""
     model = Model("m")

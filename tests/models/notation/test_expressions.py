@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from fairlp import Index, Model, power
 from fairlp.errors import ModelError
 from profiles import many
-from random_formulas import RandomFormulas
+from random_models import RandomFormulas
 
 #: Far beyond Python's limit of nested calls.
 TERMS = 2_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from decimal import Decimal
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from fairlp import Index, Instance, Model
 from fairlp.errors import FairlpError, InstanceError, ModelError
 from fairlp.models.notation.labels import LONGEST_LABEL
 from fairlp_clusters.dues.weights import with_weights
+from paths import DOCS
 from profiles import many
 
 K = Index("k", ["a", "b", "c"])
@@ -230,3 +232,10 @@ def test_indices_of_a_model_have_an_order_and_slices_whole_steps():
     ):
         with pytest.raises(ModelError, match=message):
             use()
+
+
+def test_the_page_about_labels_is_true():
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    page = DOCS / "labels.md"
+    outcome = doctest.testfile(str(page), module_relative=False, optionflags=options)
+    assert outcome.attempted > 25 and outcome.failed == 0

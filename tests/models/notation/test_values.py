@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from fairlp import Index, Model, log, power
 from fairlp.errors import ModelError
 from profiles import many
-from random_formulas import RandomFormulas
+from random_models import RandomFormulas
 
 N = Index("n", ["ann", "bob", "cat"], "user")
 T = Index("t", [8, 9, 10, 11], "hour")
@@ -205,6 +205,7 @@ def test_a_zero_below_counts_where_it_is_asked_for_and_has_its_labels(point):
     row.remove()
 
 
+@pytest.mark.slow
 def test_values_on_arcs_need_no_grid_of_all_pairs():
     count = 200_000  # a grid of floats would be 320 GB
     i = Index("i", range(count))
@@ -321,6 +322,7 @@ def test_labels_that_came_later_are_not_of_the_solve():
     assert after.value(d).tolist() == [1, 2, 7] and after.value(h) == 5
 
 
+@pytest.mark.slow
 def test_numbers_of_a_solve_go_with_its_program():
     gc.collect()
     model = priced("continuous")

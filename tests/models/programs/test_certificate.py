@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import fairlp
-import small_programs
+import plain_programs
 from fairlp.models.programs import sizes
 from fairlp.models.programs.certificate import dual_bound, verify
 from fairlp.models.programs.integers import at_integers
@@ -412,7 +412,7 @@ def test_the_bound_of_duals_has_its_own_rounding_taken_off(seed):
     n = 200
     low, cost = rng.lognormal(0, 3, (2, n))
     columns = np.column_stack([low, np.full(n, INF)])
-    p = small_programs.program(np.ones((1, n)), [(0, INF)], columns, cost, "min")
+    p = plain_programs.program(np.ones((1, n)), [(0, INF)], columns, cost, "min")
     optimum = sum(Fraction(c) * Fraction(x) for c, x in zip(cost, low, strict=True))
     bound = Fraction(dual_bound(p, np.zeros(1)))
     assert optimum * (1 - Fraction(1, 10**9)) <= bound <= optimum

@@ -30,8 +30,8 @@ from fairlp.models.programs.program import LogTerms
 from fairlp.models.programs.solution import solution_at
 from fairlp.models.programs.status import Termination
 from instances import random_instance
+from plain_programs import INF, program
 from profiles import many
-from small_programs import INF, program
 
 pytest.importorskip("flint")
 

@@ -9,7 +9,7 @@ import pytest
 
 import fairlp
 from fairlp.models.programs.rays import farkas, proves_infeasible, proves_unbounded
-from small_programs import INF, program
+from plain_programs import INF, program
 
 POS, FREE = (0, INF), (-INF, INF)
 #: x + y ≤ 1 and x − 2·y ≥ 3 of numbers from 0 on: twice the first less the second is 3·x ≤ −1.

@@ -18,7 +18,7 @@ from fairlp.models.programs.sizes import (
     units,
 )
 from fairlp.tolerances import FEASIBILITY, MILP_TOLERANCES, NEGLIGIBLE
-from small_programs import INF, program
+from plain_programs import INF, program
 
 POS = (0, INF)
 

@@ -21,7 +21,7 @@ from fairlp.models.programs.rays import proves_infeasible
 from fairlp.models.programs.solution import solution_at
 from fairlp.models.programs.status import Point, Status, Termination
 from fairlp.tolerances import VERIFIED
-from small_programs import INF, program
+from plain_programs import INF, program
 
 
 @pytest.mark.parametrize("deviation", [2 * VERIFIED, 1e-6, 1.0])

@@ -5,6 +5,7 @@ import pytest
 
 import fairlp
 from fairlp import Index, Model
+from profiles import chequered
 
 SOLVERS = ("highs", "cvxpy:CLARABEL", "cvxpy:SCS", "cvxpy:OSQP", "cvxpy:PIQP")
 
@@ -33,8 +34,7 @@ def available(solver):
     return solver
 
 
-@pytest.mark.parametrize("constant", [0.0, 5.0, -5.0])
-@pytest.mark.parametrize("target", [0.0, 1e-3, 3.0, 1e4])
+@pytest.mark.parametrize(("constant", "target"), chequered([0.0, 5.0, -5.0], [0.0, 1e-3, 3.0, 1e4]))
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_square_is_zero_at_its_target(solver, target, constant):
     solution = distance(target, constant).solve(available(solver)).require_optimal()

@@ -6,6 +6,7 @@ import pytest
 
 import fairlp
 from fairlp import Index, Model
+from profiles import chequered
 
 SOLVERS = (
     "highs",
@@ -84,8 +85,7 @@ MODELS = (
 )
 
 
-@pytest.mark.parametrize("side", [NOISE, -NOISE, 2e-13])
-@pytest.mark.parametrize("written", MODELS)
+@pytest.mark.parametrize(("side", "written"), chequered([NOISE, -NOISE, 2e-13], list(MODELS)))
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_rounding_in_such_a_row_is_no_conflict(solver, written, side):
     table = fairlp.solvers().loc[solver]

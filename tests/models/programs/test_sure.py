@@ -14,9 +14,8 @@ from fairlp.models.programs import backends
 from fairlp.models.programs.backends import why_not
 from fairlp.models.programs.status import Point, Termination
 from fairlp.tolerances import CONFORMANCE, VERIFIED
-from noisy_programs import INF, KINDS, ordinary, with_noise
+from plain_programs import INF, KINDS, ordinary, program, with_noise
 from profiles import many
-from small_programs import program
 
 SOLVERS = [
     pytest.param(name, marks=pytest.mark.skipif(bool(why_not(name)), reason=why_not(name)))

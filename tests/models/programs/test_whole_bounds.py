@@ -5,6 +5,7 @@ import pytest
 
 import fairlp
 from fairlp import Model
+from profiles import by_day, chequered
 
 SOLVERS = ("highs", "scipy", "glpk", "scip", "cvxpy:HIGHS", "pyomo:highs")
 #: An upper bound, and the largest whole number that it allows.
@@ -45,8 +46,10 @@ def largest(solver, upper, folder, way):
     return model.solve(solver).objective
 
 
-@pytest.mark.parametrize("way", ["bound", "row", "scaled row", "set", "session", "mps", "lp"])
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("way", "solver"),
+    chequered(["bound", "row", "scaled row", "set", "session", "mps", "lp"], by_day(SOLVERS, 3)),
+)
 def test_an_upper_bound_near_a_whole_number_is_that_number(solver, way, tmp_path):
     numbers = [largest(available(solver), upper, tmp_path, way) for upper, _ in UPPER]
     assert numbers == [pytest.approx(right) for _, right in UPPER]

@@ -72,7 +72,7 @@ def test_tasks_on_servers_with_caps_are_those_of_rounds_of_scipy(rule, measure, 
 
 
 @pytest.mark.parametrize("counted", [False, True])
-@settings(max_examples=many(40), deadline=None)
+@settings(max_examples=many(16), deadline=None)
 @given(SEEDS)
 def test_a_copy_of_the_dominant_share_is_h_drf_with_guarantees_limits_and_caps(counted, seed):
     instance = guaranteed_tree(seed, servers=1 + seed % 2)

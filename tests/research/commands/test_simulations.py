@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from cli_cases import INSTANCE, changed
-from cli_runner import error_line, run
+from cli_runner import INSTANCE, changed, error_line, run
 from fairlp.cli import ExitCode
 
 pytestmark = pytest.mark.usefixtures("jobs")

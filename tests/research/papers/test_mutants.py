@@ -37,6 +37,7 @@ def test_a_changed_ledger_is_written_or_refused_in_words(document, tmp_path, suf
     assert written > 0
 
 
+@pytest.mark.slow
 def test_a_line_of_a_figure_has_as_many_numbers_x_as_y(document):
     k = next(k for k, row in enumerate(document["rows"]) if row["chart"])
     place = ("rows", k, "chart", "lines", 0, "x")

@@ -86,6 +86,7 @@ def test_a_folder_and_workers_give_the_same_comparison(crowd, compared, tmp_path
             pd.testing.assert_series_equal(comparison.completion()[policy], expected)
 
 
+@pytest.mark.slow
 def test_the_orderings_of_the_paper_on_a_synthetic_crowd(compared):
     """Best-Fit ≥ First-Fit > Slots, and the fluid optimum above all; docs/simulation.md says where this fails."""
     used = compared.summary()[["cpu used", "memory used"]].mean(axis=1)

@@ -105,6 +105,7 @@ def test_the_file_holds_the_study_and_other_tools_read_it(tmp_path, result):
     assert pd.read_parquet(path).equals(result.frame)
 
 
+@pytest.mark.slow
 def test_the_same_runs_are_the_same_bytes(tmp_path, result):
     first = result.write(tmp_path / "a.parquet").read_bytes()
     second = make().run(workers=2).write(tmp_path / "b.parquet").read_bytes()

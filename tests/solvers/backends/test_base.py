@@ -20,7 +20,7 @@ from fairlp.solvers.backends import explain, highs, tangents
 from fairlp.solvers.backends.base import BaseBackend, Raw
 from fairlp.solvers.backends.highs import Highs
 from fairlp.solvers.backends.scaling import Scaling, equilibrate
-from small_programs import INF, program
+from plain_programs import INF, program
 
 
 def plain(sense="max", scale=1.0):

@@ -25,8 +25,8 @@ from fairlp.solvers.backends import highs, tangents
 from fairlp.solvers.backends.highs import masks
 from fairlp.tolerances import VERIFIED
 from instances import random_instance, seeds
+from plain_programs import INF, program
 from profiles import many
-from small_programs import INF, program
 
 METHODS = ["highs", "highs-simplex", "highs-ipm", "highs-hipo", "highs-pdlp"]
 

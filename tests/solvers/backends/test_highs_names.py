@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fairlp import Index, Model
+from profiles import chequered
 
 
 def blend():
@@ -129,8 +130,7 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("call", SHOWN)
+@pytest.mark.parametrize(("state", "call"), chequered(list(STATES), list(SHOWN)))
 def test_late_names_are_shown_like_names_passed_at_once(call, state, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     late, at_once = blend().to_highs(), with_names_at_once(blend())

@@ -11,7 +11,7 @@ import fairlp
 from fairlp import Index, Model, examples, log
 from fairlp.models.programs.status import Point
 from fairlp.solvers.backends.cvxpy_backend import build
-from small_programs import INF, program
+from plain_programs import INF, program
 
 CASES = [
     (name, mechanism)

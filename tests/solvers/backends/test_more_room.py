@@ -5,7 +5,7 @@ import pytest
 
 import fairlp
 import fairlp_research
-from small_integer_programs import by_enumeration, small_integer_program
+from plain_programs import by_enumeration, small_integer_program
 
 INTEGER_SOLVERS = ("highs", "scipy", "glpk", "scip", "cvxpy:HIGHS", "pyomo:highs")
 

@@ -187,6 +187,7 @@ def experiment(solver):
     )
 
 
+@pytest.mark.slow
 def test_a_study_takes_registered_names_into_its_workers():
     fairlp.register_solver("travelling", Dual)
     runs = experiment("travelling").run(workers=2, progress=False).frame

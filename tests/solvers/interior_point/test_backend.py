@@ -22,7 +22,7 @@ from fairlp.solvers.interior_point.problem import Problem
 from fairlp.solvers.interior_point.starts import start_of
 from fairlp.solvers.interior_point.structure import Structure
 from fairlp.tolerances import ACCEPTED, BLOCKED_PRICE
-from small_programs import INF, program
+from plain_programs import INF, program
 
 
 def model(users=6, servers=3, seed=0, **options):

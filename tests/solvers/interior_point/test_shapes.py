@@ -47,6 +47,7 @@ def test_middle_ones_have_the_levels_of_rounds_of_programs(kind, seed):
     np.testing.assert_allclose(inner.levels, rounds.levels, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_what_the_simplex_method_fails_on_is_solved_by_interior_points():
     """HiGHS ends "not set" in a later round, on some processors, whatever it is told."""
     test_middle_ones_have_the_levels_of_rounds_of_programs("spread", 36808762)
