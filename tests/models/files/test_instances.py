@@ -50,14 +50,14 @@ def small(**changes):
 def test_the_order_of_attributes_is_kept():
     frame = pd.DataFrame({"zone": ["x", "y"], "rack": ["1", "2"]}, index=["s", "t"])
     first, other = small(server_attributes=frame), small(server_attributes=frame[["rack", "zone"]])
-    assert differences(first, other) == ["the order of server attributes"]
+    assert differences(first, other) == ["server_attributes"]
 
 
 def test_a_condition_that_is_written_otherwise_is_another():
     zones = pd.DataFrame({"zone": ["x", "y"]}, index=["s", "t"])
     first = small(server_attributes=zones, eligible=["zone == 'x'", None])
     other = small(server_attributes=zones, eligible=["zone != 'y'", None])
-    assert (first.eligible == other.eligible).all() and "the condition of user 'a'" in differences(
+    assert (first.eligible == other.eligible).all() and "conditions" in differences(
         first, other
     )
 

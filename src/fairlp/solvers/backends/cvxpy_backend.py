@@ -301,7 +301,7 @@ def read(problem: Any, levels: Any) -> tuple[Program, tuple[Any, np.ndarray, Blo
         cp.Minimize(0), [*problem.constraints, *(expression == 0 for expression in elements)]
     )
     variables = of_all.variables()
-    _refuse_unreadable(of_all, variables)
+    _refuse_complex(variables)
     flat = [cp.vec(expression, order="C") for expression in (*variables, *elements)]
     read = cp.Variable(sum(expression.size for expression in flat))
     # the objective tells which column is which: k + 1 is the cost of read[k] there
@@ -372,20 +372,12 @@ def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
     return labels, list(by_label.values())
 
 
-def _refuse_unreadable(problem: Any, variables: Sequence[Any]) -> None:
+def _refuse_complex(variables: Sequence[Any]) -> None:
     for leaf in variables:
         if leaf.is_complex():
             raise ModelError(
                 f"variable {leaf.name()!r} is complex; write its parts as two real variables"
             )
-        if leaf.attributes["PSD"] or leaf.attributes["NSD"]:
-            raise ModelError(
-                f"variable {leaf.name()!r} is semidefinite; a leximin here takes linear constraints "
-                "only"
-            )
-    for leaf in problem.parameters():
-        if leaf.value is None:
-            raise ModelError(f"parameter {leaf.name()!r} has no value; set its .value first")
 
 
 def _levels(
@@ -655,10 +647,6 @@ class Cvxpy(BaseBackend):
             raise UnknownNameError(
                 f"{name} cannot run beside highspy in one process; use "
                 f"solver='ortools:{self.solver}' instead"
-            )
-        if self.solver == "SCIP":
-            raise UnknownNameError(
-                "CVXPY's interface to SCIP fails with NumPy 2.4; use solver='scip' instead"
             )
         self.conic_solver = KNOWN.get(self.solver) or self._ask()
         self.capabilities = self.conic_solver.capabilities
