@@ -46,9 +46,7 @@ def opened(driver, page):
     return len(driver.find_elements("css selector", ".canvas svg"))
 
 
-@pytest.mark.parametrize(
-    ("name", "sections"), [("plain", 6), ("hostile", 5)]
-)  # in one, tasks wait
+@pytest.mark.parametrize(("name", "sections"), [("plain", 6), ("hostile", 5)])  # in one, tasks wait
 def test_the_page_draws_everything_without_an_error_and_names_are_inert(
     driver, pages, name, sections
 ):

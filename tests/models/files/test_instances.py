@@ -57,9 +57,7 @@ def test_a_condition_that_is_written_otherwise_is_another():
     zones = pd.DataFrame({"zone": ["x", "y"]}, index=["s", "t"])
     first = small(server_attributes=zones, eligible=["zone == 'x'", None])
     other = small(server_attributes=zones, eligible=["zone != 'y'", None])
-    assert (first.eligible == other.eligible).all() and "conditions" in differences(
-        first, other
-    )
+    assert (first.eligible == other.eligible).all() and "conditions" in differences(first, other)
 
 
 def test_a_word_of_yaml_that_is_used_again(tmp_path):

@@ -99,12 +99,12 @@ def test_names_without_the_side_file_and_with_a_wrong_one(tmp_path):
     assert read_program(path).row_names == ["cap[cpu]", "cap[disk_1]", "same"]
     for broken, match in (
         (content, "explains row 'R0000001', which is not in model.mps"),
-        (content[:-9], "does not explain names as fairlp writes it"),
-        ("[]", "does not explain names"),
-        ('{"rows": {"a": {"block": 1}}, "columns": {}}', "does not explain names"),
+        (content[:-9], r"names\.json: "),
+        ("[]", r"names\.json"),
+        ('{"rows": {"a": {"block": 1}}, "columns": {}}', r"names\.json"),
         (
             '{"rows": {"a": {"block": "b", "name": "b[c]", "labels": "c"}}, "columns": {}}',
-            "does not explain names",
+            r"names\.json",
         ),
     ):
         side.write_text(broken, encoding="utf-8")

@@ -18,7 +18,6 @@ from ...errors import (
     SolverError,
     UnknownNameError,
     UnsupportedError,
-    counted,
     first_line,
     nearest,
 )
@@ -163,14 +162,6 @@ def read_back(model: Model, problem: Any) -> Solution:
     termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
     # what the problem holds may have been changed: an optimum of it need not be one of the model
     message = str(problem.status)
-    has_bound = [
-        np.isfinite(side[block.slice]).any()
-        for block in program.columns
-        for side in (program.col_lower, program.col_upper)
-    ]
-    added = len(problem.constraints) - len(places) - int(np.sum(has_bound))
-    if added > 0:
-        message += f", with {counted(added, 'constraint')} that the model does not have"
     return checked(
         solution_at(program, termination, message, "cvxpy", x, duals, reduced), Options()
     )

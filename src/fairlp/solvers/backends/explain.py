@@ -70,8 +70,8 @@ def explain(
     ModelError
         For a weight below 0.
     NoSolutionError
-        When what has an infinite weight contradicts itself, with its names; of logarithms and
-        powers that have no optimum over a feasible region.
+        When what has an infinite weight contradicts itself; of logarithms and powers that have no
+        optimum over a feasible region.
     """
     for name, weight in (weights or {}).items():
         if not weight >= 0:
@@ -356,14 +356,9 @@ def _infeasible(
         try:
             relaxed_by = _relaxation(program, ~_plain(program), solver, weights)
         except NoSolutionError as error:
-            rigid_conflict = explain(_rigid(program, weights), solver=solver)
-            if "in_conflict" not in rigid_conflict:
-                raise
-            requires = rigid_conflict.loc[rigid_conflict["in_conflict"], "requires"]
-            parts = ", ".join(f"{name} ({text})" for name, text in requires.items())
             raise NoSolutionError(
-                f"nothing that may give way makes {program.name!r} feasible: what must hold "
-                f"contradicts itself, {parts}; give one of these a finite weight"
+                f"what must hold of {program.name!r} contradicts itself; without weights the table "
+                "shows a conflict"
             ) from error
     entries = []
     sides = (
@@ -382,24 +377,6 @@ def _infeasible(
             )
     frame = pd.DataFrame(entries, columns=["name", *_COLUMNS]).set_index("name")
     return frame.sort_values(["in_conflict", "relax_by"], ascending=False, kind="stable")
-
-
-def _rigid(program: Program, weights: Mapping[str, float]) -> Program:
-    """Return a program with only those rows and bounds that may not give way."""
-    infinite_weights = [
-        np.full(len(block), np.isinf(weights.get(block.name, 1.0)))
-        for block in (*program.rows, *program.columns)
-    ]
-    rigid = np.concatenate([np.zeros(0, dtype=bool), *infinite_weights])
-    rows = rigid[: program.n_rows]
-    columns = rigid[program.n_rows :] | _plain(program)
-    return program.replace(
-        row_lower=np.where(rows, program.row_lower, -np.inf),
-        row_upper=np.where(rows, program.row_upper, np.inf),
-        col_lower=np.where(columns, program.col_lower, -np.inf),
-        col_upper=np.where(columns, program.col_upper, np.inf),
-        levels="",
-    )
 
 
 def _requires(lower: float, upper: float) -> str:

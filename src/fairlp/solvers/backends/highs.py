@@ -218,9 +218,6 @@ _BESIDE_ORTOOLS = (
 #: What HiGHS says where it has found no point.
 _NOTHING = (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED)
 
-#: Major and minor number of the version that is refused.
-_WRONG_WITH_INTEGERS = ("1", "14")
-
 #: The number of threads that HiGHS has in each of ours.
 _scheduler = threading.local()
 
@@ -253,8 +250,6 @@ class Highs:
             name.startswith("ortools.") for name in sys.modules
         ):
             return False, _BESIDE_ORTOOLS
-        if _wrong_version():
-            return False, _wrong_version()
         if self.method == "hipo" and _without_hipo():
             return False, _without_hipo()
         return True, ""
@@ -625,19 +620,6 @@ class HighsSession(ProgramSession):
         if "kError" in str(status):
             message = highs.modelStatusToString(highs.getModelStatus())
             raise SolverError(f"HiGHS failed ({message}); solve with verbose=True to see its log")
-
-
-@functools.cache
-def _wrong_version() -> str:
-    """Return why the installed highspy is not used, and what to do; empty where it is."""
-    version = importlib.metadata.version("highspy")
-    if version.split(".")[:2] != list(_WRONG_WITH_INTEGERS):
-        return ""
-    return (
-        f"highspy {version} gives wrong optima of small integer programs (min 2x + 3z, x + z >= "
-        "4.5, z integer: 15, "
-        'where the optimum is 9); pip install "highspy!=1.14.*"'
-    )
 
 
 def _without_hipo() -> str:
