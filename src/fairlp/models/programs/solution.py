@@ -712,6 +712,8 @@ def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarra
     NoSolutionError
         For a Solution without a point.
     """
+    from ..notation.values import packed
+
     names = {block.name for block in program.columns}
     if isinstance(start, Solution):
         # what the other program has beside is no matter
@@ -719,7 +721,7 @@ def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarra
     point = np.full(program.n_columns, np.nan)
     for name, values in start.items():
         block = program.column_block(name)
-        point[block.slice] = block.pack(values)
+        point[block.slice] = packed(block, values)
     whole = program.integrality > 0
     point[whole] = np.round(point[whole])
     low, high = program.whole_bounds()
