@@ -554,14 +554,7 @@ class BaseBackend:
         UnsupportedError
             What is needed and what it can do are named.
         """
-        needed = sorted(needs(program))
-        needed += [Capability.MILP] if program.is_mip else []
-        for capability in needed:
-            if capability not in self.capabilities:
-                capabilities = ", ".join(sorted(c.value for c in self.capabilities))
-                raise UnsupportedError(
-                    f"{program.name!r} needs {capability.value}, and {self.name} can do: {capabilities}"
-                )
+        require_capabilities(program, self)
         default = Options()
         for option in fields(Options):
             if option.name not in (*self.honours, "scale") and getattr(
@@ -575,6 +568,17 @@ class BaseBackend:
             methods = ", ".join(("auto", *self.methods))
             raise UnsupportedError(
                 f"{self.name} has no method {options.method!r}; it has: {methods}"
+            )
+
+
+def require_capabilities(program: Program, backend: Backend) -> None:
+    """Raise UnsupportedError for a program that is beyond a back end."""
+    needed = [*sorted(needs(program)), *([Capability.MILP] if program.is_mip else [])]
+    for capability in needed:
+        if capability not in backend.capabilities:
+            capabilities = ", ".join(sorted(c.value for c in backend.capabilities))
+            raise UnsupportedError(
+                f"{program.name!r} needs {capability.value}, and {backend.name} can do: {capabilities}"
             )
 
 

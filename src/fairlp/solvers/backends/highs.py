@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, require_known
+from ...errors import SolverError, UnsupportedError, require_known
 from ...models.programs import backends
 from ...models.programs.certificate import dual_bound, verify
 from ...models.programs.options import Options, Progress
@@ -35,6 +35,7 @@ from .base import (
     interruptible,
     pooled,
     refuse_iterations,
+    require_capabilities,
     sign,
     values_of,
 )
@@ -323,20 +324,7 @@ class HighsSession(ProgramSession):
     def __init__(
         self, backend: Highs, program: Program, options: Options, series: bool = True
     ) -> None:
-        if program.logs is not None:
-            raise UnsupportedError(
-                f"{backend.name} solves linear programs; the objective of {program.name!r} has "
-                "logarithms or powers "
-                f"(it can: {', '.join(sorted(c.value for c in backend.capabilities))})"
-            )
-        if program.is_mip and Capability.MILP not in backend.capabilities:
-            raise UnsupportedError(
-                f"{backend.name} solves linear programs, and {program.name!r} has integers; use "
-                "'highs'"
-            )
-        is_available, reason = backend.available()
-        if not is_available:
-            raise SolverNotAvailableError(f"solver {backend.name!r} is not available: {reason}")
+        require_capabilities(program, backend)
         if program.is_mip:
             refuse_iterations(backend.name, options)
         start_time = perf_counter()
