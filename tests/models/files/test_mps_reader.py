@@ -407,7 +407,7 @@ def test_fixed_profile(tmp_path):
         np.testing.assert_allclose(np.array(texts, dtype=float), values, rtol=1e-5)
     huge_program = p.replace(rows=(Block("r", (), 0, 1),), name="huge")
     object.__setattr__(huge_program, "A", type("Shape", (), {"shape": (10**7, 2)})())
-    with pytest.raises(ModelError, match="names of 8 characters count to 9999999 only"):
+    with pytest.raises(ModelError, match="too large for names of 8 characters"):
         write_mps(huge_program, path, profile="fixed")
     with pytest.raises(UnknownNameError, match="did you mean 'fixed'"):
         write_mps(p, path, profile="fixd")

@@ -126,7 +126,7 @@ def test_iterations_are_limited(solver):
         right.objective
     )
     with pytest.raises(
-        UnsupportedError, match="from the basis of a Solution by simplex, and dict has none"
+        UnsupportedError, match="from a Solution with a basis, and dict has none"
     ):
         model.solve(start={"x": right.values["x"]})
 

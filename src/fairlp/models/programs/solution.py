@@ -625,19 +625,19 @@ class Solution(Hinted):
         >>> solution.require_point().round(3).tolist()
         [3.0, 2.0, 0.667]
         """
-        if self.is_feasible:
-            return self._any_point()
-        raise NoSolutionError(
-            f"{self.solver} gave no solution of {self.program.name!r}: {self.status}{self._remedy()}"
-        )
+        if not self.is_feasible:
+            raise self._without_point()
+        return self._any_point()
 
     def _any_point(self) -> np.ndarray:
         if self.x is None:
-            raise NoSolutionError(
-                f"{self.solver} gave no solution of {self.program.name!r}: "
-                f"{self.status}{self._remedy()}"
-            )
+            raise self._without_point()
         return self.x
+
+    def _without_point(self) -> NoSolutionError:
+        return NoSolutionError(
+            f"{self.solver} gave no solution of {self.program.name!r}: {self.status}{self._remedy()}"
+        )
 
     def _dual(self, values: np.ndarray | None) -> np.ndarray:
         if values is None:

@@ -339,17 +339,11 @@ def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
     else:
         by_label = dict(enumerate(levels if isinstance(levels, list | tuple) else [levels]))
     for label, expression in by_label.items():
-        if not isinstance(expression, cp.Expression):
+        is_affine = isinstance(expression, cp.Expression) and expression.is_affine()
+        if not is_affine or expression.is_complex():
             raise ModelError(
-                f"level {label!r} is {type(expression).__name__}; levels of a CVXPY problem are its "
-                "expressions: one, a list "
-                "of them, or a dict by label"
-            )
-        if not expression.is_affine() or expression.is_complex():
-            raise ModelError(
-                f"level {label!r} is not affine: {expression}; a concave one can be a variable v of its "
-                f"own with v <= {expression} "
-                "among the constraints (where that is linear), and v as the level"
+                f"level {label!r} is {expression}; levels of a CVXPY problem are its affine "
+                "expressions: one, a list of them, or a dict by label"
             )
     count = sum(expression.size for expression in by_label.values())
     if not count:

@@ -387,9 +387,8 @@ class HighsSession(ProgramSession):
             checked(self._highs.setSolution(len(positions), positions, values), "setSolution")
         elif basis is None:
             raise UnsupportedError(
-                f"{program.name!r} has no integers: it starts from the basis of a Solution by "
-                "simplex, and "
-                f"{start if isinstance(start, Solution) else type(start).__name__} has none"
+                f"{program.name!r} has no integers: it starts from a Solution with a basis, and "
+                f"{type(start).__name__} has none"
             )
         else:
             self.start_at(carried(start.program, basis, program))
