@@ -155,7 +155,6 @@ class Results:
         dict
         """
         rows = [{key: _plain(value) for key, value in asdict(row).items()} for row in self.rows]
-        profile_table = self.profile().table()
         return {
             "version": __version__,
             "settings": dict(self.settings),
@@ -165,7 +164,7 @@ class Results:
             "results": rows,
             "profile": [
                 {"solver": name, **{key: _plain(value) for key, value in row.items()}}
-                for name, row in profile_table.iterrows()
+                for name, row in self.profile().table().iterrows()
             ],
         }
 

@@ -515,9 +515,13 @@ class HighsSession(ProgramSession):
         import highspy
 
         status = highspy.HighsBasisStatus
-        basic_columns = [status.kBasic if basic else status.kLower for basic in columns.tolist()]
-        basic_rows = [status.kBasic if basic else status.kNonbasic for basic in rows.tolist()]
-        _set_basis(self._highs, basic_columns, basic_rows)
+        basic = int(status.kBasic)
+        self.start_at(
+            (
+                np.where(columns, basic, int(status.kLower)),
+                np.where(rows, basic, int(status.kNonbasic)),
+            )
+        )
 
     @alone
     def start_at(self, statuses: tuple[np.ndarray, np.ndarray]) -> None:
