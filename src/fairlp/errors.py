@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import wraps
 from numbers import Number
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 #: Letters of a name that are compared and suggested: how alike two are takes the square of their
 #: length to say.
@@ -91,14 +91,6 @@ class FileFormatError(FairlpError, ValueError):
 
 class ModelError(FairlpError, ValueError):
     """A model is wrong: indices do not match, a shape is off, a coefficient is not finite."""
-
-
-class NoAttributeError(ModelError, AttributeError):
-    """An attribute that does not exist, with what to write in its place."""
-
-
-class NoArgumentError(ModelError, TypeError):
-    """A keyword that a method does not take, or a use of an object that has no meaning."""
 
 
 class UnknownNameError(FairlpError, LookupError, ValueError):
@@ -373,36 +365,6 @@ def worded(function: _Function) -> _Function:
             raise TypeError(f"{error}; {HINTS[unexpected[1]]}") from error
 
     return call  # type: ignore[return-value]
-
-
-def refused(use: str, remedy: str) -> Callable[..., NoReturn]:
-    """Return a method for what Python may ask of an object, which refuses it in words.
-
-    Parameters
-    ----------
-    use : str
-        What the object is not ("is not called").
-    remedy : str
-
-    Returns
-    -------
-    callable
-
-    Examples
-    --------
-    >>> class Door:
-    ...     __call__ = refused("is not called", "open it")
-    ...     __repr__ = lambda self: "a door"
-    >>> Door()()
-    Traceback (most recent call last):
-        ...
-    fairlp.errors.NoArgumentError: a door is not called; open it
-    """
-
-    def refuse(self: object, *_: object, **__: object) -> NoReturn:
-        raise NoArgumentError(f"{self!r} {use}; {remedy}")
-
-    return refuse
 
 
 class Hinted:

@@ -418,18 +418,12 @@ def test_a_pipe_is_refused(current_folder):
         ("simulate ghodsi jobs.csv -p X", ExitCode.INPUT),
         ("solve X.mps", ExitCode.INPUT),
         ("study X.yaml", ExitCode.INPUT),
-        ("X", 2),
-        ("--X", 2),
-        ("allocate ghodsi --X", 2),
-        ("allocate ghodsi --option X", 2),
-        ("allocate ghodsi --oversized X", 2),
-        ("study --X", 2),
     ],
 )
 def test_every_message_is_cut_and_says_so(command, code, current_folder):
     message = run(command.replace("X", "x" * 100_000), code=code).stderr
     assert (
-        "characters are left out" in " ".join(re.sub("[│\n]", " ", message).split())
+        "characters are left out" in message
         or "too long" in message.lower()
         or "xxx…'" in message  # a value that is quoted shortly
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import runpy
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ import pytest
 
 import fairlp
 from fairlp import conformance
-from fairlp.conformance import __main__ as command, _consistent
+from fairlp.conformance import _consistent
 from fairlp.conformance.zoo import FAMILIES, INF, Case, linear
 from fairlp.errors import (
     NoSolutionError,
@@ -237,7 +236,6 @@ def test_pyomo_names_the_executable_that_is_missing(monkeypatch):
     [
         ("cvxpy:CLARABELL", "did you mean 'CLARABEL'"),
         ("cvxpy:GLOP", "use solver='ortools:GLOP'"),
-        ("cvxpy:SCIP", "use solver='scip'"),
         ("pyomo:hghs", "did you mean 'highs'"),
         ("ortools:GLPO", "did you mean 'ortools:GLOP'"),
     ],
@@ -334,26 +332,6 @@ def test_an_installed_third_party_is_found_by_its_entry_point(tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
     )
     assert process.stdout.split() == ["mine", "True", "mine"]
-
-
-@pytest.mark.slow
-def test_the_module_prints_the_tables_of_the_documentation(monkeypatch, capsys):
-    """As ``python -m fairlp.conformance scipy pyomo:xpress``; who is not there is left out."""
-    monkeypatch.setattr(sys, "argv", ["fairlp.conformance", "scipy", "pyomo:xpress"])
-    monkeypatch.delitem(sys.modules, "fairlp.conformance.__main__", raising=False)
-    runpy.run_module("fairlp.conformance", run_name="__main__")
-    output = capsys.readouterr().out
-    declared, outcomes = (table.splitlines() for table in output.strip().split("\n\n"))
-    assert [line.split("`")[1] for line in declared[2:]] == NAMES
-    assert outcomes[0] == "| solver | version | passed | failed | undecided | unable | seconds |"
-    rows = {
-        line.split("`")[1]: [cell.strip() for cell in line.split("|")[2:8]] for line in outcomes[2:]
-    }
-    counts = conformance.summary(checked("scipy"))
-    assert list(rows) == ["scipy"] or SOLVERS.loc["pyomo:xpress", "available"]
-    assert rows["scipy"][1:5] == [
-        str(counts[kind]) for kind in ("passed", "failed", "undecided", "unable")
-    ]
 
 
 # The conformance suite given one lie a case, so that no other case can notice it: every refusal is
@@ -524,23 +502,6 @@ def test_without_names_all_that_are_here_are_asked(monkeypatch):
     matrix = conformance.matrix()
     assert matrix.columns.tolist() == ["highs"] and set(matrix["highs"]) == set(
         conformance.check("highs")["outcome"]
-    )
-
-
-def test_cases_that_are_undecided_are_named_beside_the_table(monkeypatch):
-    real = conformance.check
-
-    def unsure(name):
-        table = real(name)
-        table.loc[table.index[0], "outcome"] = "undecided"
-        return table
-
-    monkeypatch.setattr(command, "check", unsure)
-    rows = command.outcome_rows(["highs", "pyomo:mosek"])
-    assert (
-        rows[2].startswith("| `highs` |")
-        and rows[2].endswith(" -->")
-        and "<!-- undecided: " in rows[2]
     )
 
 

@@ -10,8 +10,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from enum import IntEnum
 from functools import cache, wraps
@@ -35,7 +34,6 @@ from ..errors import (
     bounded,
     warn_caller,
 )
-from ..models.files.plain_data import plain_number
 from ..models.files.whole_files import home
 
 # Packages that take long to import: imported at their first use, if ever.
@@ -68,8 +66,6 @@ def import_late(names: tuple[str, ...] = HEAVY) -> None:
 _WRITTEN = frozenset({"output", "plot", "proof", "results", "save_jobs", "write"})
 #: Suffixes of files that no command reads, though they may stand in a folder that one reads.
 _SHOWN = frozenset({".html", ".pdf", ".png", ".svg"})
-#: The error of a wrong command line; typer has no name of its own for it.
-_UsageError: Any = typer.BadParameter.__bases__[0]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -101,16 +97,6 @@ class _Group(TyperGroup):
             with formatter.section(title):
                 formatter.write_dl(lines)
 
-    def get_command(self, ctx: Any, name: str) -> Any:
-        command = super().get_command(ctx, name)
-        for parameter in () if command is None else command.params:
-            _require_plain_digits(parameter)
-        return command
-
-    def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        with _short_usage():
-            return super().make_context(*args, **kwargs)
-
     def invoke(self, ctx: Any) -> Any:
         ctx.obj = messages = []  # warnings so far, which a report does not repeat
         show_other = warnings.showwarning
@@ -126,8 +112,7 @@ class _Group(TyperGroup):
             warnings.simplefilter("always", FairlpWarning)
             warnings.showwarning = show_warning
             try:
-                with _short_usage():
-                    return super().invoke(ctx)
+                return super().invoke(ctx)
             except (FairlpError, OSError) as error:
                 if isinstance(error, OSError) and error.errno == errno.EPIPE:
                     raise  # the reader of a pipe left
@@ -137,22 +122,6 @@ class _Group(TyperGroup):
             except KeyboardInterrupt:
                 tell("error", "interrupted")
                 raise typer.Exit(ExitCode.INTERRUPTED) from None
-
-
-def _require_plain_digits(parameter: Any) -> None:
-    """Let an option refuse numbers of other digits than plain ones, as all of fairlp does."""
-    process = parameter.process_value
-
-    def process_plain(ctx: Any, value: Any) -> Any:
-        number = process(ctx, value)
-        if isinstance(value, str) and type(number) in (int, float):
-            try:
-                plain_number(value, str)
-            except ValueError as error:
-                raise typer.BadParameter(str(error), ctx=ctx, param=parameter) from None
-        return number
-
-    parameter.process_value = process_plain
 
 
 app = typer.Typer(
@@ -380,16 +349,6 @@ def tell(kind: str, message: str) -> None:
     shown = bounded(in_shell_words(" ".join(message.splitlines())))
     line = Text.assemble((f"{kind}: ", style), shown)
     console(stderr=True).print(line, soft_wrap=True)
-
-
-@contextmanager
-def _short_usage() -> Iterator[None]:
-    """Cut the messages of errors in the command line itself, which typer prints."""
-    try:
-        yield
-    except _UsageError as error:
-        error.message = "\n".join(map(bounded, error.message.splitlines()))
-        raise
 
 
 def _explain(error: Exception, debug: bool) -> None:

@@ -236,12 +236,7 @@ def _print(text: str) -> None:
 
 
 def _writes_unicode() -> bool:
-    return (
-        (getattr(sys.stdout, "encoding", None) or "utf-8")
-        .lower()
-        .replace("-", "")
-        .startswith("utf")
-    )
+    return "utf" in (getattr(sys.stdout, "encoding", None) or "utf").lower()
 
 
 def print_frame(

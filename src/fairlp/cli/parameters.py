@@ -77,22 +77,11 @@ def read_options(pairs: Repeated, time_limit: float | None = None) -> dict[str, 
     """
     options: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     extra: dict[str, Any] = {}
-    for pair in pairs or ():
-        name, equals, text = pair.partition("=")
-        name = name.strip()
-        if not equals or not name:
-            raise typer.BadParameter(
-                f"{pair!r} is not of the form NAME=VALUE", param_hint="'--option'"
-            )
+    for name, value in read_pairs(pairs, "--option", _value).items():
         if name.startswith("extra."):
-            target = extra
-            key = name.removeprefix("extra.")
+            extra[name.removeprefix("extra.")] = value
         else:
-            target = options
-            key = name.replace("-", "_")
-        if key in target:
-            raise typer.BadParameter(f"{name!r} is given twice", param_hint="'--option'")
-        target[key] = _value(text.strip())
+            options[name.replace("-", "_")] = value
     return {**options, "extra": extra} if extra else options
 
 
@@ -111,26 +100,19 @@ def read_pairs(pairs: Repeated, option: str, read: Callable[[str], Any] = float)
     >>> read_pairs(["ann=2", "cpu=4, gpu=1=3"], "--weight")
     {'ann': 2.0, 'cpu=4, gpu=1': 3.0}
     """
-    values = {}
+    values: dict[str, Any] = {}
     for pair in pairs or ():
-        name, _, value = pair.partition("=") if read is str else pair.rpartition("=")
-        if not name.strip() or not value.strip():
+        name, _, value = pair.rpartition("=") if read is float else pair.partition("=")
+        name, value = name.strip(), value.strip()
+        if not name or not value or name in values:
             raise typer.BadParameter(
-                f"{pair!r} is not of the form NAME=VALUE", param_hint=f"'{option}'"
+                f"{pair!r} is not of the form NAME=VALUE, or there twice", param_hint=f"'{option}'"
             )
-        values[name.strip()] = read_number(value.strip(), option, read)
+        try:
+            values[name] = plain_number(value) if read is float else read(value)
+        except ValueError:
+            raise typer.BadParameter(f"{value!r} is no number", param_hint=f"'{option}'") from None
     return values
-
-
-def read_number(text: str, option: str, read: Callable[[str], Any] = float) -> Any:
-    """Return a number that was typed after an option."""
-    try:
-        return text if read is str else plain_number(text, read)
-    except ValueError:
-        whole = "whole " if read is int else ""
-        raise typer.BadParameter(
-            f"{text!r} is no {whole}number", param_hint=f"'{option}'"
-        ) from None
 
 
 def split_names(texts: Repeated) -> list[str] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -406,21 +405,11 @@ def example(
         raise FileFormatError(
             f"{str(target)!r} exists already; choose another name with -o, or pass --force"
         )
-    written = [_write_study(target)] if instance is None else instance.write(target)
+    if instance is None:
+        from ..models.files.instances import write_document
+
+        written = [write_document(target, _STUDY)]
+    else:
+        written = instance.write(target)
     for path in written:
         say(f"wrote {path}")
-
-
-def _write_study(target: Path) -> Path:
-    """Write the study to start from."""
-    from ..models.files.instances import yaml_text
-    from ..models.files.whole_files import DOCUMENT_SUFFIXES, write_text
-
-    suffix = target.suffix.lower()
-    if suffix not in DOCUMENT_SUFFIXES:
-        raise FileFormatError(
-            f"cannot tell the format of {str(target)!r}; expected .json, .yaml or .yml"
-        )
-    is_json = suffix == ".json"
-    text = f"{json.dumps(_STUDY, indent=1)}\n" if is_json else yaml_text(_STUDY)
-    return write_text(target, text)

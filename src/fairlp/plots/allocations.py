@@ -381,11 +381,6 @@ def _require_table_of(frame: pd.DataFrame, value: str) -> None:
     held = frame.attrs.get("value", value)
     if held != value:
         raise InstanceError(f"the table holds {quoted(held)}, not {value}; {expected}")
-    rows = "resource" if value == "utilization" else "user"
-    if frame.index.name not in (None, rows):
-        raise InstanceError(
-            f"the rows of the table are called {quoted(frame.index.name)}, not {rows!r}; {expected}"
-        )
     largest = frame.max(numeric_only=True).max()
     if largest > 1 + VERIFIED:
         raise InstanceError(

@@ -23,8 +23,8 @@ from ..cli.parameters import (
 from ..keywords import lists as lists
 from ..models.files.instances import (
     read_document as read_document,
+    write_document as write_document,
     yaml_document as yaml_document,
-    yaml_text as yaml_text,
 )
 from ..models.files.plain_data import require_form as require_form
 from ..models.files.tables import (
@@ -89,7 +89,7 @@ __all__ = [
     "tell",
     "tolerances",
     "whole_table",
+    "write_document",
     "write_text",
     "yaml_document",
-    "yaml_text",
 ]

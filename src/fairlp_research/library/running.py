@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -14,9 +13,10 @@ import pandas as pd
 
 import fairlp
 from fairlp import Backend, __version__
-from fairlp.errors import FileFormatError, InstanceError, UnknownNameError
-from fairlp.toolkit import home, tolerances, write_text
+from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.toolkit import tolerances
 
+from ..files import write
 from ..runner import run_calls
 from .entry import Entry, chosen
 from .process import require_portable, solve_apart
@@ -155,7 +155,6 @@ class Results:
         dict
         """
         rows = [{key: _plain(value) for key, value in asdict(row).items()} for row in self.rows]
-        profile_table = self.profile().table()
         return {
             "version": __version__,
             "settings": dict(self.settings),
@@ -165,7 +164,7 @@ class Results:
             "results": rows,
             "profile": [
                 {"solver": name, **{key: _plain(value) for key, value in row.items()}}
-                for name, row in profile_table.iterrows()
+                for name, row in self.profile().table().iterrows()
             ],
         }
 
@@ -186,16 +185,7 @@ class Results:
         FileFormatError
             For another ending of the name.
         """
-        target = home(path)
-        if target.suffix.lower() == ".json":
-            text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        elif target.suffix.lower() == ".csv":
-            text = self.table().to_csv(lineterminator="\n")
-        else:
-            raise FileFormatError(
-                f"cannot tell the format of {target.name!r}; expected .json or .csv"
-            )
-        return write_text(target, text)
+        return write(path, self.to_dict, self.table)
 
     def __repr__(self) -> str:
         accepted = sum(row.accepted for row in self.rows)
@@ -252,13 +242,11 @@ def run(
         For a time limit, number of repeats or memory that cannot be.
     """
     names = _carried(solvers)
-    if not time_limit > 0 or not np.isfinite(time_limit):
-        raise InstanceError(f"time_limit is {time_limit}; expected seconds above 0")
-    if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
-        raise InstanceError(f"repeat is {repeat!r}; expected a whole number of at least 1")
     limit = _half_of_memory() if memory is None else memory
-    if limit is not None and not limit > 0:
-        raise InstanceError(f"memory is {memory}; expected GiB above 0")
+    numbers = {"time_limit": time_limit, "repeat": repeat, "memory": limit}
+    for option, number in numbers.items():
+        if number is not None and not number > 0:
+            raise InstanceError(f"{option} is {number}; expected a number above 0")
     chosen_entries, missing = chosen(entries, size, seed)
 
     pairs = [(entry, name) for entry in chosen_entries for name in names]
@@ -317,10 +305,6 @@ def judged(entry: Entry, solver: str, answer: Mapping[str, Any]) -> SolverResult
 
 def _carried(solvers: Sequence[str | Backend]) -> list[str]:
     """Return the names of solvers as they travel to other processes, each once."""
-    if isinstance(solvers, str):
-        raise UnknownNameError(
-            f"solvers is the text {solvers!r}; expected a list of names, such as [{solvers!r}]"
-        )
     names: list[str] = []
     for solver in solvers:
         fairlp.solvers.require(solver)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from fairlp.errors import FileFormatError, StudyError
-from fairlp.toolkit import csv_text, home, require_folder, require_form, write_text
+from fairlp.toolkit import home, require_form, write_text
 
+from ..files import write
 from .registry import Paper
 from .verdicts import AUDIT, Agreement, Chart, ItemAnswer, Line, Number
 
@@ -253,18 +253,7 @@ class Ledger:
         FileFormatError
             For another suffix, or a folder that is not there.
         """
-        target = home(path)
-        kind = target.suffix.lower()
-        if kind not in (".json", ".csv", ".md"):
-            raise FileFormatError(
-                f"cannot tell the format of {str(path)!r}; expected .json, .csv or .md"
-            )
-        require_folder(target)
-        if kind == ".md":
-            return write_page(self, target)
-        if kind == ".csv":
-            return write_text(target, csv_text(self.table()))
-        return write_text(target, json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n")
+        return write(path, self.to_dict, self.table, md=lambda: page_text(self, home(path)))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -369,15 +358,15 @@ def markdown(ledger: Ledger) -> str:
     return "\n".join(parts)
 
 
-def write_page(ledger: Ledger, target: Path) -> Path:
-    """Write the page, and its figures into ``figures/ledger`` beside it."""
+def page_text(ledger: Ledger, target: Path) -> str:
+    """Return the page, and write its figures into ``figures/ledger`` beside it."""
     charts = {file_of(row): row.answer.chart for row in ledger if row.answer.chart is not None}
     folder = target.parent / FIGURES
     if charts:
         folder.mkdir(parents=True, exist_ok=True)
     for name, chart in charts.items():
         write_text(folder / name, svg_of(chart))
-    return write_text(target, markdown(ledger))
+    return markdown(ledger)
 
 
 def file_of(row: ItemRow) -> str:

@@ -87,23 +87,14 @@ class Workload:
                     f"job {quoted(job)} has {name} {value}; expected a number, not negative"
                 )
             table[name] = values
-        unnamed = table["user"].isna()
-        if unnamed.any():
-            raise InstanceError(
-                f"job {quoted(table.index[unnamed][0])} has no user; expected the user's name"
-            )
-        is_bad = (table["tasks"] % 1 != 0) | (table["tasks"] >= 2**53)
-        if is_bad.any():
-            k = int(is_bad.to_numpy().argmax())
-            raise InstanceError(
-                f"job {quoted(table.index[k])} has {table['tasks'].iloc[k]} tasks; expected a whole "
-                "number below 2^53"
-            )
-        demands_nothing = ~(table[list(resources)].to_numpy() > 0).any(axis=1)
-        if demands_nothing.any():
-            raise InstanceError(
-                f"tasks of job {quoted(table.index[int(demands_nothing.argmax())])} demand nothing"
-            )
+        tasks = table["tasks"]
+        for refused, problem in (
+            (table["user"].isna(), "has no user; expected the user's name"),
+            ((tasks % 1 != 0) | (tasks >= 2**53), "has no whole number of tasks below 2^53"),
+            (~(table[list(resources)] > 0).any(axis=1), "has tasks that demand nothing"),
+        ):
+            for job in table.index[refused][:1]:
+                raise InstanceError(f"job {quoted(job)} {problem}")
         table["tasks"] = table["tasks"].astype(np.int64)
         table = table.iloc[np.argsort(table["arrival"].to_numpy(), kind="stable")]
         return cls(table, tuple(resources), tuple(dict.fromkeys(table["user"])))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import fairlp
 from fairlp import solvers
-from fairlp.errors import FileFormatError, StudyError, UnknownNameError, quoted, require_known
-from fairlp.toolkit import home, require_folder, write_text
+from fairlp.errors import StudyError, UnknownNameError, quoted, require_known
+from fairlp.toolkit import home, read_document, write_document
 
 from ..runner import source_of, sources_of_mechanism
 from . import functions
@@ -366,8 +366,6 @@ class Study:
         StudyError, UnknownNameError
             As of :meth:`from_dict`, with the file's name.
         """
-        from fairlp.toolkit import read_document
-
         document = read_document(home(path))
         try:
             return cls.from_dict(document, allow_code=allow_code)
@@ -393,19 +391,7 @@ class Study:
         StudyError
             As of :meth:`to_dict`.
         """
-        from fairlp.toolkit import yaml_text
-
-        target = home(path)
-        document = self.to_dict()
-        suffix = target.suffix.lower()
-        if suffix not in (".json", ".yaml", ".yml"):
-            raise FileFormatError(
-                f"cannot tell the format of {str(path)!r}; expected .json, .yaml or .yml"
-            )
-        require_folder(target)
-        if suffix == ".json":
-            return write_text(target, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
-        return write_text(target, yaml_text(document))
+        return write_document(path, self.to_dict())
 
 
 def _portable(options: Plain) -> dict[str, Any]:

@@ -50,16 +50,14 @@ def small(**changes):
 def test_the_order_of_attributes_is_kept():
     frame = pd.DataFrame({"zone": ["x", "y"], "rack": ["1", "2"]}, index=["s", "t"])
     first, other = small(server_attributes=frame), small(server_attributes=frame[["rack", "zone"]])
-    assert differences(first, other) == ["the order of server attributes"]
+    assert differences(first, other) == ["server_attributes"]
 
 
 def test_a_condition_that_is_written_otherwise_is_another():
     zones = pd.DataFrame({"zone": ["x", "y"]}, index=["s", "t"])
     first = small(server_attributes=zones, eligible=["zone == 'x'", None])
     other = small(server_attributes=zones, eligible=["zone != 'y'", None])
-    assert (first.eligible == other.eligible).all() and "the condition of user 'a'" in differences(
-        first, other
-    )
+    assert (first.eligible == other.eligible).all() and "conditions" in differences(first, other)
 
 
 def test_a_word_of_yaml_that_is_used_again(tmp_path):
@@ -229,7 +227,7 @@ def test_the_first_wrong_record_among_many_alike_is_named(tmp_path):
     good["users"] = [user | {"user": f"u{k}"} for k in range(300)]
     good["users"][-2:] = [user | {"user": f"u{k}", "attributes": {"arrival": []}} for k in (8, 9)]
     with pytest.raises(
-        FileFormatError, match=r"users\[298\] \('u8'\).attributes.arrival: found a list"
+        FileFormatError, match=r"users\[298\] \('u8'\).attributes.arrival: found \[\]"
     ):
         read_text(tmp_path, json.dumps(good), ".json")
 
@@ -436,70 +434,70 @@ def test_cells_that_a_spreadsheet_would_compute_are_text_and_come_back(tmp_path)
 
 #: where, what is put there (as JSON, or taken out), and what the error says
 WRONG = r"""
-.  null  is empty|found nothing; expected a mapping
-.  []  found a list; expected a mapping with 'fairlp: 2'
-fairlp  7  the schema version is 7 \(int\); this fairlp reads 2
-fairlp  "1"  the schema version is '1' \(text\)
-fairlp  true  the schema version is True \(bool\)
+.  null  is empty|found None; expected a mapping
+.  []  found \[.*expected a mapping with 'fairlp: 2'
+fairlp  7  the schema version is 7; this fairlp reads 2
+fairlp  "1"  the schema version is '1'
+fairlp  true  the schema version is True
 fairlp  absent  has no schema version
 usrs  []  unknown key 'usrs'; did you mean 'users'
 servers  absent  'servers' is missing
-name  5  name: found 5 \(int\); expected text
-users  {}  users: found a mapping; expected a list of users
+name  5  name: found 5; expected text
+users  {}  users: found \{.*expected a list of users
 users  []  there are no users
 servers  []  there are no servers
 resources  []  there are no resources|is no resource
-resources.0  "cpu"  resources\[0\]: found 'cpu' \(text\); expected a mapping
-resources.0.unit  5  resources\[0\] \('cpu'\).unit: found 5 \(int\); expected text
+resources.0  "cpu"  resources\[0\]: found 'cpu'; expected a mapping
+resources.0.unit  5  resources\[0\] \('cpu'\).unit: found 5; expected text
 resources.1.name  "cpu"  resources have two names that are written 'cpu'; rename one
 users.1.weigth  2  users\[1\] \('bob'\): unknown key 'weigth'; did you mean 'weight'
 users.1.demand  absent  users\[1\] \('bob'\): 'demand' is missing
-users.1.demand  3  users\[1\] \('bob'\).demand: found 3 \(int\); expected a mapping from resources
+users.1.demand  3  users\[1\] \('bob'\).demand: found 3; expected a mapping from resources
 users.1.demand.memry  2  users\[1\] \('bob'\).demand: 'memry' is no resource; did you mean 'memory'
-users.1.demand.cpu  "4"  users\[1\] \('bob'\).demand.cpu: found '4' \(text\); expected a finite number
-users.1.demand.cpu  null  demand.cpu: found nothing; expected a finite number \(leave the key out
-users.1.demand.cpu  true  demand.cpu: found True \(bool\); expected a finite number
-users.1.demand.cpu  DIGITS  demand.cpu: found 1000.* \(int\); expected a finite number
+users.1.demand.cpu  "4"  users\[1\] \('bob'\).demand.cpu: found '4'; expected a finite number
+users.1.demand.cpu  null  demand.cpu: found None; expected a finite number \(leave the key out
+users.1.demand.cpu  true  demand.cpu: found True; expected a finite number
+users.1.demand.cpu  DIGITS  demand.cpu: found a whole number of .* bits; expected a finite number
 users.1.demand.cpu  -1  demand of user 'bob' and resource 'cpu' is -1
 users.1.user  "ann"  user 'ann' occurs twice
-users.1.user  true  user: found True \(bool\); expected a label: text
-users.1.user  1.5  users\[1\].user: found 1.5 \(float\); expected a label: text that is not empty, or
-users.1.user  ""  user: found '' \(text\); expected a label: text that is not empty
+users.1.user  true  user: found True; expected a label: text
+users.1.user  1.5  users\[1\].user: found 1.5; expected a label: text that is not empty, or
+users.1.user  ""  user: found ''; expected a label: text that is not empty
 users.1.weight  0  weight of user 'bob' is 0
-users.1.weight  "heavy"  weight: found 'heavy' \(text\); expected a finite number > 0, or a mapping
+users.1.weight  "heavy"  weight: found 'heavy'; expected a finite number > 0, or a mapping
 users.1.task_limit  -1  task limit of user 'bob' is -1
 users.1.entitlement  0.5  user 'ann' has no entitlement but others have; expected one for each user, or none
-users.1.eligible  5  eligible: found 5 \(int\); expected a condition \(text\) or a list of servers
+users.1.eligible  5  eligible: found 5; expected a condition \(text\) or a list of servers
 users.1.eligible  ["s9"]  user 'bob' names server 's9'
 users.1.eligible  "gpu == 1"  condition of user 'bob'.* 'gpu'; did you mean 'cpu'
-users.1.attributes  []  attributes: found a list; expected a mapping
-users.1.attributes.a  [1]  attributes.a: found a list; expected text, a finite number, true
+users.1.attributes  []  attributes: found \[.*expected a mapping
+users.1.attributes.a  [1]  attributes.a: found \[.*expected text, a finite number, true
 servers.0.count  1.5  count of server 's1' is 1.5
 servers.0.capacity.gpu  1  capacity: 'gpu' is no resource; did you mean|known
-rates  [{"user": "an", "server": "s1", "rate": 1}]  rates\[0\] \('an'\): user 'an' is unknown; did you
+rates  [{"user": "an", "server": "s1", "rate": 1}]  rates\[0\] \('an'\): user 'an' on server 's1' is unknown
 rates  [{"user": "ann", "server": "s1", "rate": 1}, {"rate": 1, "user": "ann", "server": "s1"}]  twice
 rates  [{"user": "ann", "server": "s1", "rate": -1}]  rate of user 'ann' and server 's1' is -1
-rates  {"ann": 1}  rates: found a mapping; expected a list
+rates  {"ann": 1}  rates: found \{.*expected a list
 queues  [{"queue": "org", "wieght": 1}]  queues\[0\] \('org'\): unknown key 'wieght'; did you mean 'weight'
 queues  [{"queue": "org", "weight": 0}]  weight of queue 'org' is 0; expected a finite number > 0
 queues  [{"queue": "org", "weight": -2}]  weight of queue 'org' is -2; expected a finite number > 0
-queues  [{"queue": "org", "weight": "2"}]  queues\[0\] \('org'\)\.weight: found '2' \(text\); expected a finite number
+queues  [{"queue": "org", "weight": "2"}]  queues\[0\] \('org'\)\.weight: found '2'; expected a finite number
 queues  [{"queue": "org", "guarantee": {"cpu": 3}, "cap": {"cpu": 2}}]  resource 'cpu' is 3; .* its cap
 queues  [{"queue": "org", "cap": {"cpus": 2}}]  queues\[0\] \('org'\)\.cap: 'cpus' is no resource; did you mean 'cpu'
-queues  [{"queue": "org", "cap": {"cpu": null}}]  queues\[0\] \('org'\)\.cap\.cpu: found nothing; expected a finite
+queues  [{"queue": "org", "cap": {"cpu": null}}]  queues\[0\] \('org'\)\.cap\.cpu: found None; expected a finite
 queues  [{"queue": "org", "cap": {"cpu": -1}}]  cap of queue 'org' of resource 'cpu' is -1; expected a number >= 0
-queues  [{"queue": "org", "guarantee": [1]}]  queues\[0\] \('org'\)\.guarantee: found a list; expected a mapping from
-queues  [{"queue": 5}]  queues\[0\] \(5\)\.queue: found 5 \(int\); expected a path
-queues  [{"queue": ["a"]}]  queues\[0\]\.queue: found a list; expected a path
+queues  [{"queue": "org", "guarantee": [1]}]  queues\[0\] \('org'\)\.guarantee: found \[.*expected a mapping from
+queues  [{"queue": 5}]  queues\[0\] \(5\)\.queue: found 5; expected a path
+queues  [{"queue": ["a"]}]  queues\[0\]\.queue: found \[.*expected a path
 queues  [{"queue": "a//b"}]  queue 'a//b' has an empty name; expected a path
-queues  {}  queues: found a mapping; expected a list
-queues  [3]  queues\[0\]: found 3 \(int\); expected a mapping
+queues  {}  queues: found \{.*expected a list
+queues  [3]  queues\[0\]: found 3; expected a mapping
 queues  [{}]  queues\[0\]: 'queue' is missing
 queues  [{"queue": "a"}, {"queue": "/a/"}]  queue 'a' occurs twice; the path of a queue must be unique
 queues  [{"queue": "scienc"}]  user 'bob' stands in queue 'science', which is not in queues; did you mean 'scienc'
-users.1.queue  5  users\[1\] \('bob'\)\.queue: found 5 \(int\); expected a path
+users.1.queue  5  users\[1\] \('bob'\)\.queue: found 5; expected a path
 users.1.queue  "a//b"  queue 'a//b' of user 'bob' has an empty name
-users.1.queue  []  users\[1\] \('bob'\)\.queue: found a list; expected a path
+users.1.queue  []  users\[1\] \('bob'\)\.queue: found \[.*expected a path
 """
 
 
@@ -519,7 +517,7 @@ def test_a_wrong_document_says_where(tmp_path, line, suffix):
     [
         ("", ".json", "is empty"),
         (" \n", ".yaml", "is empty"),
-        ("# nothing\n", ".yaml", "found nothing"),
+        ("# nothing\n", ".yaml", "found None"),
         (
             '{"fairlp": 2,\n "users": [',
             ".json",

@@ -435,12 +435,8 @@ def test_nl_is_read_by_scip_and_cbc(name, tmp_path):
     subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)
     answer = files[0].with_suffix(".sol").read_text(encoding="ascii").splitlines()[0]
     assert float(answer.split()[-1]) == pytest.approx(optimum_of(name), rel=1e-7)
-    for path, match in (
-        (tmp_path / "model.mps", "ends in .nl"),
-        (tmp_path / "no" / "model.nl", "there is no folder"),
-    ):
-        with pytest.raises(fairlp.FairlpError, match=match):
-            write_nl(model, path)
+    with pytest.raises(fairlp.FairlpError, match="there is no folder"):
+        write_nl(model, tmp_path / "no" / "model.nl")
 
 
 def test_nl_holds_logarithms(tmp_path):

@@ -437,7 +437,7 @@ def test_a_step_of_a_session_may_have_a_start_of_its_own():
     with linear.session() as session:
         started = session.solve(start=linear.solve())
         assert started.iterations.get("simplex", 0) == 0
-        with pytest.raises(UnsupportedError, match="starts from the basis of a Solution"):
+        with pytest.raises(UnsupportedError, match="starts from a Solution with a basis"):
             session.solve(start={"x": 1})
 
 

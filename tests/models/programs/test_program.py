@@ -14,6 +14,7 @@ from fairlp.errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from fairlp.models.notation.values import packed
 from fairlp.models.programs import backends
 from fairlp.models.programs.exact_certificate import optimal_from
 from fairlp.models.programs.program import Block, LogTerms
@@ -103,28 +104,28 @@ def test_numbers_by_label_are_taken_in_any_orientation_and_order():
     n, i = pd.Index(["a", "b"], name="n"), pd.Index(["u", "v", "w"], name="i")
     block = Block("x", (("n", n), ("i", i)), 0, 6)
     table = pd.DataFrame([[1.0, 2, 3], [4, 5, 6]], n, i)
-    assert block.pack(table).tolist() == [1, 2, 3, 4, 5, 6]
-    assert block.pack(table.T).tolist() == [1, 2, 3, 4, 5, 6]
-    assert block.pack(table.loc[["b"], ["w", "u"]]).tolist()[3:] == pytest.approx(
+    assert packed(block, table).tolist() == [1, 2, 3, 4, 5, 6]
+    assert packed(block, table.T).tolist() == [1, 2, 3, 4, 5, 6]
+    assert packed(block, table.loc[["b"], ["w", "u"]]).tolist()[3:] == pytest.approx(
         [4, np.nan, 6], nan_ok=True
     )
-    assert block.pack({("b", "v"): 7}).tolist() == pytest.approx(
+    assert packed(block, {("b", "v"): 7}).tolist() == pytest.approx(
         [np.nan] * 4 + [7, np.nan], nan_ok=True
     )
     small_block = Block("x", (("n", n), ("i", i)), 0, 2, positions=np.array([5, 0]))
-    assert small_block.pack(table).tolist() == [6, 1]
-    assert small_block.pack(2).tolist() == [2, 2]
+    assert packed(small_block, table).tolist() == [6, 1]
+    assert packed(small_block, 2).tolist() == [2, 2]
     for numbers, error, message in (
         ([1, 2], ModelError, "are list; expected a Series, a DataFrame or a mapping"),
-        ({("a", "x"): 1}, UnknownNameError, "which is no label of it"),
+        ({("a", "x"): 1}, UnknownNameError, "names i 'x', which is unknown"),
         (
             pd.Series([1, 2], pd.MultiIndex.from_tuples([("a", "u")] * 2)),
             UnknownNameError,
-            "more than once",
+            "twice",
         ),
     ):
         with pytest.raises(error, match=message):
-            block.pack(numbers)
+            packed(block, numbers)
 
 
 def test_a_name_has_the_labels_of_its_element_whatever_their_kind():

@@ -202,7 +202,7 @@ def test_results_are_written(tmp_path):
     assert {row["solver"]: row["solved"] for row in data["profile"]} == {"a": 0.5, "b": 1.0}
     table = pd.read_csv(library_results.write(tmp_path / "r.csv"))
     assert table["verdict"].tolist() == ["certified", "certified", "not feasible", "known optimum"]
-    with pytest.raises(fairlp.errors.FileFormatError, match=r"expected \.json or \.csv"):
+    with pytest.raises(fairlp.errors.FileFormatError, match=r"expected \.json, \.csv"):
         library_results.write(tmp_path / "r.txt")
 
 

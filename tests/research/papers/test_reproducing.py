@@ -122,7 +122,7 @@ def test_a_ledger_is_written_as_data_table_and_page(tmp_path):
     page = small_ledger.write(tmp_path / "a.md").read_text(encoding="utf-8")
     assert "| §4, envy-freeness | No user prefers" in page and "Instance: demands 1; 1; 0.1" in page
     assert (tmp_path / "figures" / "ledger" / "001-theorem-2-worst-case.svg").exists()
-    with pytest.raises(FileFormatError, match=r"expected \.json, \.csv or \.md"):
+    with pytest.raises(FileFormatError, match=r"expected \.json, \.csv, \.md"):
         small_ledger.write(tmp_path / "a.txt")
     with pytest.raises(FileFormatError, match="there is no folder"):
         small_ledger.write(tmp_path / "b" / "a.md")

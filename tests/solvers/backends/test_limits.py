@@ -125,9 +125,7 @@ def test_iterations_are_limited(solver):
     assert second.iterations.get("simplex", 0) == 0 and second.objective == pytest.approx(
         right.objective
     )
-    with pytest.raises(
-        UnsupportedError, match="from the basis of a Solution by simplex, and dict has none"
-    ):
+    with pytest.raises(UnsupportedError, match="from a Solution with a basis, and dict has none"):
         model.solve(start={"x": right.values["x"]})
 
 

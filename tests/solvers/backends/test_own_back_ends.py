@@ -126,39 +126,6 @@ def test_a_back_end_that_lies_is_caught(lie):
     assert fairlp.conformance.summary(fairlp.conformance.check(Liar()))["failed"] > 0
 
 
-WRONG_FORMS = {
-    "no Raw": (lambda raw: raw.x, "run is to return a fairlp.Raw"),
-    "no word of why": (
-        lambda raw: fairlp.Raw("fine", "", raw.x),
-        "expected one of fairlp.Termination",
-    ),
-    "a point too short": (
-        lambda raw: fairlp.Raw(raw.termination, "", raw.x[1:]),
-        r"x of shape \(2,\)",
-    ),
-    "duals too long": (
-        lambda raw: fairlp.Raw(raw.termination, "", raw.x, np.zeros(99)),
-        r"row_duals of shape \(99,\)",
-    ),
-    "an exception": (lambda raw: 1 / 0, "ZeroDivisionError"),
-}
-
-
-class Nothing(fairlp.Backend):
-    name = "nothing"
-
-
-class Alone:
-    """Not made from ours: it has a method only."""
-
-    def solve(self, program, options):
-        raise AssertionError
-
-
-class Vague(Dual):
-    capabilities = {"everything"}  # noqa: RUF012
-
-
 def test_options_are_heeded_or_refused():
     threads = []
 

@@ -16,7 +16,7 @@ from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from ..instances.queues import ROOT, SLASH
-from .frames import ATTRIBUTE, RESOURCE, eligible_entries, from_frames, pair_table
+from .frames import ATTRIBUTE, RESOURCE, eligible_entries, from_frames
 from .schema import LABELS, VERSION, place, require_schema
 
 #: A mapping of a document.
@@ -60,14 +60,7 @@ def from_document(document: Any, file: str) -> Instance:
         tables["users"] = tables["users"].drop(columns="queue", errors="ignore")
     if "queues" in document:
         tables["queues"] = _table(document, "queues", headers, {}, file)
-    rates = None
-    if "rates" in document:
-        rates = pair_table(
-            [(record["user"], record["server"], record["rate"]) for record in document["rates"]],
-            tables["users"]["user"].tolist(),
-            tables["servers"]["server"].tolist(),
-            lambda row: f"{file}: {place(document, ['rates', row])}",
-        )
+    rates = _rates(document, file) if "rates" in document else None
     try:
         return from_frames(
             **tables,
@@ -77,6 +70,24 @@ def from_document(document: Any, file: str) -> Instance:
         )
     except InstanceError as error:
         raise InstanceError(f"{file}: {error}") from None
+
+
+def _rates(document: Record, file: str) -> np.ndarray:
+    """Return the rates of a document, users × servers, 0 for pairs that it does not have."""
+    sides = {
+        key: {record[key]: k for k, record in enumerate(document[f"{key}s"])}
+        for key in ("user", "server")
+    }
+    rates = np.full([len(positions) for positions in sides.values()], np.nan)
+    for row, record in enumerate(document["rates"]):
+        pair = tuple(positions.get(record[key], -1) for key, positions in sides.items())
+        if -1 in pair or not np.isnan(rates[pair]):
+            raise FileFormatError(
+                f"{file}: {place(document, ['rates', row])}: user {record['user']!r} on server "
+                f"{record['server']!r} is unknown, or there twice"
+            )
+        rates[pair] = record["rate"]
+    return np.where(np.isnan(rates), 0.0, rates)
 
 
 def _with_weights(users: list[Record], resources: Iterable[str]) -> list[Record]:

@@ -9,14 +9,14 @@ Users may also have ``weight`` or ``weight:<resource>``, ``task_limit``, ``job_s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...errors import FileFormatError, InstanceError, nearest, quoted, require_known, warn_caller
+from ...errors import InstanceError, nearest, quoted, require_known, warn_caller
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from ..notation.labels import in_order
@@ -195,48 +195,6 @@ def split_unit(header: str) -> tuple[str, str]:
     """
     match = _WITH_UNIT.fullmatch(header)
     return (match["name"], match["unit"]) if match else (header, "")
-
-
-def pair_table(
-    rows: Iterable[tuple[Any, Any, float]],
-    users: Sequence[Any],
-    servers: Sequence[Any],
-    place: Callable[[int], str],
-) -> np.ndarray:
-    """Return a number for each user and server, 0 where no row names the pair.
-
-    Parameters
-    ----------
-    rows : iterable of tuples
-        The labels of a user and a server, and their number.
-    users, servers : sequences of labels
-    place : callable
-        The name of a row in its file, for errors.
-
-    Raises
-    ------
-    FileFormatError
-        When a label is unknown, or a pair occurs twice.
-    """
-    user_positions = {label: position for position, label in enumerate(users)}
-    server_positions = {label: position for position, label in enumerate(servers)}
-    table = np.full((len(users), len(servers)), np.nan)
-    for row, (user, server, number) in enumerate(rows):
-        for noun, label, positions in (
-            ("user", user, user_positions),
-            ("server", server, server_positions),
-        ):
-            if label not in positions:
-                raise FileFormatError(
-                    f"{place(row)}: {noun} {quoted(label)} is unknown; {nearest(label, positions)}"
-                )
-        pair = user_positions[user], server_positions[server]
-        if not np.isnan(table[pair]):
-            raise FileFormatError(
-                f"{place(row)}: user {user!r} and server {server!r} occur twice; expected once"
-            )
-        table[pair] = number
-    return np.where(np.isnan(table), 0.0, table)
 
 
 def _labels_of(frame: pd.DataFrame, noun: str) -> list[Any]:

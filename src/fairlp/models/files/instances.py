@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import FileFormatError, InstanceError, needed_by, quoted
-from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from .documents import from_document, to_document
 from .whole_files import (
@@ -30,6 +30,7 @@ from .whole_files import (
     read_text,
     require_folder,
     utf8,
+    write_text,
 )
 
 with needed_by("files of instances and studies"):
@@ -41,13 +42,11 @@ else:
     _BaseLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _BaseDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
-__all__ = ["read_document", "yaml_document", "yaml_text"]
+__all__ = ["read_document", "write_document", "yaml_document"]
 
 _EXPECTED = (
     "expected .json, .yaml or .yml (tables: fairlp.Instance.from_frames(pandas.read_csv(…), …))"
 )
-_PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "job_sizes",
-          "eligible", "rates", "entitlements", "queues", "units", "name")  # fmt: skip
 _YAML_STYLE: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
 _dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
 #: A mapping of a document.
@@ -127,6 +126,19 @@ def yaml_text(document: Any) -> str:
     return text
 
 
+def write_document(path: str | Path, document: Any) -> Path:
+    """Write plain data as JSON or YAML, and return the file."""
+    target = home(path)
+    suffix = target.suffix.lower()
+    if suffix not in _PARSERS:
+        raise FileFormatError(
+            f"cannot tell the format of {str(path)!r}; expected .json, .yaml or .yml"
+        )
+    require_folder(target)
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return write_text(target, text if suffix == ".json" else yaml_text(document))
+
+
 def write(instance: Instance, path: str | Path) -> list[Path]:
     """Write an instance as JSON or YAML, and return the file in a list.
 
@@ -185,41 +197,11 @@ def differences(a: Instance, b: Instance) -> list[str]:
     """
     if a.equals(b):
         return []
-    names = [
-        attribute
-        for attribute in _PARTS
-        if not a.derived(**{attribute: getattr(b, attribute)}).equals(a)
+    return [
+        field.name
+        for field in fields(a)
+        if not a.derived(**{field.name: getattr(b, field.name)}).equals(a)
     ]
-    for attribute in ("server_attributes", "user_attributes"):
-        values = getattr(a, attribute)
-        other_values = getattr(b, attribute)
-        noun = attribute.removesuffix("s").replace("_", " ")
-        changed = [
-            f"{noun} {n!r}"
-            for n in values.columns
-            if n not in other_values or _listed(values[n]) != _listed(other_values[n])
-        ]
-        names += (
-            changed
-            or [f"the order of {noun}s"][list(values.columns) == list(other_values.columns) :]
-        )
-    for attribute in ("queue", "condition"):
-        values, other_values = (
-            getattr(instance, attribute if attribute == "queue" else "conditions")
-            for instance in (a, b)
-        )
-        none = (None,) * len(a.users)
-        changed = [
-            user
-            for user, p, q in zip(a.users, values or none, other_values or none, strict=False)
-            if p != q
-        ]
-        names += [f"the {attribute} of user {user!r}" for user in changed[:1]]
-    return names
-
-
-def _listed(column: Any) -> list[Any]:
-    return [None if is_missing(value) else value for value in column.tolist()]
 
 
 def fault_of(error: Exception) -> str:

@@ -281,9 +281,8 @@ def fixed_naming(program: Program) -> Naming:
     digits = _FIXED_NAME - 1
     if max(program.n_rows, program.n_columns) >= 10**digits:
         raise ModelError(
-            f"program {program.name!r} has {program.n_rows} rows and {program.n_columns} columns, "
-            "and names of "
-            f"{_FIXED_NAME} characters count to {10**digits - 1} only; write profile='portable'"
+            f"program {program.name!r} is too large for names of {_FIXED_NAME} characters; write "
+            "profile='portable'"
         )
     rows, row_map = numbered_names(program.rows, "R", digits)
     columns, column_map = numbered_names(program.columns, "C", digits)

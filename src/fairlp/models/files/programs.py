@@ -7,7 +7,6 @@ two.
 from __future__ import annotations
 
 import gc
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -24,8 +23,9 @@ import pandas as pd
 from ...errors import FileFormatError
 from ..programs.program import Block, Program
 from ..programs.writers import format_of
-from .model_text import PIECE, NamedBlock, NameMap, Parsed, Source, clean, is_ours, shown
-from .whole_files import drafts, home, read_bytes, require_folder, unpacked
+from .model_text import PIECE, NamedBlock, NameMap, Parsed, Source, clean, is_ours
+from .plain_data import plain_json, require_form
+from .whole_files import drafts, home, read_bytes, read_content, require_folder
 
 if TYPE_CHECKING:
     from ..notation.model import Model
@@ -132,7 +132,7 @@ def write_nl(model: Model, path: str | Path) -> list[Path]:
     Raises
     ------
     FileFormatError
-        For another suffix, or a folder that is not there.
+        For a folder that is not there.
 
     Examples
     --------
@@ -144,10 +144,6 @@ def write_nl(model: Model, path: str | Path) -> list[Path]:
     ['drf.nl', 'drf.row', 'drf.col']
     """
     target = home(path)
-    if target.suffix.lower() != ".nl":
-        raise FileFormatError(
-            f"cannot write {target.name!r} as .nl; expected a name that ends in .nl"
-        )
     require_folder(target)
     concrete = model.to_pyomo()  # which says what to do without Pyomo
     from pyomo.opt import WriterFactory
@@ -166,14 +162,7 @@ def _open(path: Path) -> Source:
     """Return the file's text, unpacked, with one kind of line ends; raise when it is not text."""
     if format_of(path) not in (".mps", ".lp"):
         raise FileFormatError(f"cannot tell the format of {path.name!r}; {_EXPECTED}")
-    content = read_bytes(path)
-    if path.suffix.lower() == ".gz":
-        content = unpacked(content, path)
-    elif content.startswith(b"\x1f\x8b"):
-        raise FileFormatError(f"{path} is compressed; name it {path.name}.gz")
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    if not content or content.isspace():
-        raise FileFormatError(f"{path} is empty; was it written completely?")
+    content = read_content(path)
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     source = Source(path, content)
@@ -185,15 +174,6 @@ def _open(path: Path) -> Source:
         raise source.fault(
             line, f"byte 0x{match[0][0]:02x} is no text; expected an MPS or LP file in UTF-8"
         )
-    try:
-        if not content.isascii():
-            content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        advice = "save it as UTF-8, or convert it (iconv -f LATIN1 -t UTF-8)"
-        raise source.fault(
-            line, f"byte 0x{content[error.start]:02x} is not UTF-8; {advice}"
-        ) from None
     return source
 
 
@@ -244,24 +224,10 @@ def _side_file(model: Path) -> tuple[NameMap, NameMap] | None:
     path = model.with_name(model.name + ".names.json")
     if not path.exists():
         return None
-    try:
-        document = json.loads(read_bytes(path))
-        maps = document["rows"], document["columns"]
-        for entry in (entry for names in maps for entry in names.values()):
-            texts = [entry["block"], entry["name"], *entry["labels"]]
-            if not all(isinstance(text, str) for text in texts) or not isinstance(
-                entry["labels"], list
-            ):
-                raise TypeError(shown(str(entry)))
-    except FileFormatError:
-        raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise FileFormatError(
-            f"{path} does not explain names as fairlp writes it ({shown(str(error))}); restore it, "
-            "or remove it to "
-            "read the model with the names of the file"
-        ) from None
-    return maps
+    document = plain_json(read_bytes(path), str(path))
+    names = {str: {"block": str, "name": str, "labels": [str]}}
+    require_form(document, {"rows": names, "columns": names}, str(path))
+    return document["rows"], document["columns"]
 
 
 def _undo(parsed: Parsed, text: str) -> None:

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from ...errors import FileFormatError, nearest, needed_by
+from ...errors import FileFormatError, nearest, needed_by, quoted
 
 #: The schema version that is written and read.
 VERSION: Final = 2
@@ -29,12 +29,6 @@ LABELS: Final = {
 }
 #: Keywords of the schema that :class:`~fairlp.Instance` checks, by messages of its own.
 _OF_VALUES = ("minimum", "exclusiveMinimum", "multipleOf", "minItems", "not")
-_NAMES: Final[dict[type, str]] = {
-    dict: "a mapping",
-    list: "a list",
-    str: "text",
-    type(None): "nothing",
-}
 
 
 def schema() -> dict[str, Any]:
@@ -52,7 +46,7 @@ def require_version(document: Any, source: str) -> None:
     """Raise unless a document is a mapping whose ``fairlp`` is a schema version that is read."""
     if not isinstance(document, dict):
         raise FileFormatError(
-            f"{source}: found {shown(document)}; expected a mapping with 'fairlp: {VERSION}'"
+            f"{source}: found {quoted(document)}; expected a mapping with 'fairlp: {VERSION}'"
         )
     if "fairlp" not in document:
         raise FileFormatError(
@@ -62,7 +56,7 @@ def require_version(document: Any, source: str) -> None:
     version = document["fairlp"]
     if type(version) is not int or version != VERSION:
         raise FileFormatError(
-            f"{source}: the schema version is {shown(version)}; this fairlp reads {VERSION} "
+            f"{source}: the schema version is {quoted(version)}; this fairlp reads {VERSION} "
             "(did another fairlp write it?)"
         )
 
@@ -114,19 +108,6 @@ def place(document: Any, path: Sequence[Any]) -> str:
     return text
 
 
-def shown(value: Any) -> str:
-    """Return a value of a document for a message, short, with its type.
-
-    >>> shown("4"), shown(None), shown([1])
-    ("'4' (text)", 'nothing', 'a list')
-    """
-    if value is None or isinstance(value, dict | list):
-        return _NAMES[type(value)]
-    text = repr(value)
-    text = text if len(text) <= 40 else f"{text[:37]}..."
-    return f"{text} ({_NAMES.get(type(value), type(value).__name__)})"
-
-
 def _problem(error: Any) -> str:
     """Return what jsonschema found, as fairlp writes it: the schema describes what it expects."""
     if error.validator == "additionalProperties":
@@ -138,7 +119,7 @@ def _problem(error: Any) -> str:
         return f"{key!r} is missing (is the file cut off?)"
     description = error.schema["description"]
     expected = description[0].lower() + description[1:].rstrip(".")
-    return f"found {shown(error.instance)}; expected {expected}"
+    return f"found {quoted(error.instance)}; expected {expected}"
 
 
 def _kind(value: Any, *, by_name: bool = False) -> Hashable:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpError, FileFormatError, counted, nearest, warn_caller
+from ...errors import FairlpError, FileFormatError, counted, require_known, warn_caller
 from .whole_files import home, read_text, utf8
 
 if TYPE_CHECKING:
@@ -118,34 +118,31 @@ def tasks_table(
         raise error(
             f"{where} has no column 'user'; expected it first, then a column for each server"
         )
-    users = {str(user): user for user in instance.users}
-    servers = {str(server): server for server in instance.servers}
-    _known(table["user"], users, "user", where, error)
-    if {"server", "tasks"} <= set(table.columns):
-        _known(table["server"], servers, "server", where, error)
-        tasks = as_numbers(table["tasks"])
-        for k in np.flatnonzero(~np.isfinite(tasks))[:1]:
-            raise error(_no_number(where, *table[["user", "server", "tasks"]].iloc[k]))
-        wide = table.assign(tasks=tasks).pivot_table(
-            index="user", columns="server", values="tasks", aggfunc="sum"
-        )
-    else:
+    if not {"server", "tasks"} <= set(table.columns):
         for twice in table["user"][table["user"].duplicated()]:
             raise error(f"{where} has user {twice!r} twice")
-        wide = table.set_index("user")
-        _known(pd.Series(wide.columns.astype(str)), servers, "server", where, error)
-    numbers = wide.apply(as_numbers)
-    bad = np.argwhere(
-        ~np.isfinite(numbers.to_numpy(dtype=float)) & wide.notna().to_numpy(dtype=bool)
+        # melt would refuse a server that is called "tasks"
+        pairs: Any = table.set_index("user").stack(future_stack=True)  # noqa: PD013
+        pairs = pairs.rename_axis(["user", "server"]).rename("tasks")
+        table = pairs.where(pairs.notna(), 0.0).reset_index()
+    labels = {}
+    for noun, index in (("user", instance.users), ("server", instance.servers)):
+        labels[noun] = {str(label): label for label in index}
+        for name in dict.fromkeys(table[noun].astype(str)):
+            require_known(name, labels[noun], f"{where}: {noun} {name!r} is unknown", error)
+    tasks = as_numbers(table["tasks"])
+    for k in np.flatnonzero(~np.isfinite(tasks))[:1]:
+        user, server, value = table[["user", "server", "tasks"]].iloc[k]
+        raise error(
+            f"{where}: tasks of user {user!r} on {server!r} are {repr(value)[:80]}; expected a "
+            "finite number"
+        )
+    wide = table.assign(tasks=tasks).pivot_table(
+        index="user", columns="server", values="tasks", aggfunc="sum"
     )
-    if len(bad):
-        row, column = bad[0]
-        user, server = wide.index[row], wide.columns[column]
-        raise error(_no_number(where, user, server, wide.iloc[row, column]))
-    numbers.index = [users[str(user)] for user in numbers.index]
-    numbers.columns = [servers[str(server)] for server in numbers.columns]
-    numbers = with_all_users(numbers, instance, where)
-    return numbers.reindex(columns=list(instance.servers)).fillna(0.0)
+    wide.index = [labels["user"][str(user)] for user in wide.index]
+    wide.columns = [labels["server"][str(server)] for server in wide.columns]
+    return with_all_users(wide, instance, where).reindex(columns=list(instance.servers)).fillna(0.0)
 
 
 def with_all_users(tasks: pd.DataFrame, instance: Instance, where: str) -> pd.DataFrame:
@@ -161,11 +158,6 @@ def with_all_users(tasks: pd.DataFrame, instance: Instance, where: str) -> pd.Da
         pronoun = "counts" if len(missing) == 1 else "count"
         warn_caller(f"{where} has no tasks of {names}{others}, who {pronoun} as running none")
     return tasks.reindex(index=list(instance.users), fill_value=0.0)
-
-
-def _no_number(where: str, user: object, server: object, value: object) -> str:
-    problem = f"{where}: tasks of user {user!r} on {server!r} are {repr(value)[:80]}"
-    return f"{problem}; expected a finite number"
 
 
 def read_table(path: Path, types: dict[str, type]) -> pd.DataFrame:
@@ -202,18 +194,3 @@ def as_numbers(values: pd.Series[Any]) -> pd.Series[float]:
         is_long = numbers.isna() & values.map(lambda value: type(value) is int)
         numbers[is_long] = np.where(values[is_long] > 0, np.inf, -np.inf)
     return numbers
-
-
-def _known(
-    labels: pd.Series,
-    labels_of_instance: dict[str, object],
-    noun: str,
-    where: str,
-    error: type[FairlpError],
-) -> None:
-    names = labels.astype(str)
-    for name in names[~names.isin(list(labels_of_instance))]:
-        raise error(
-            f"{where} has tasks of {noun} {name!r}, who is not in the instance; "
-            f"{nearest(name, labels_of_instance)}"
-        )

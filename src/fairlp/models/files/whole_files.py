@@ -162,7 +162,12 @@ def unpacked(content: bytes, path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 file without its byte order mark.
+    """Return the text of a UTF-8 file without its byte order mark."""
+    return read_content(path).decode()
+
+
+def read_content(path: Path) -> bytes:
+    """Return the text of a UTF-8 file, unpacked, as bytes without a byte order mark.
 
     The error for a file that is not UTF-8 names the line.
     """
@@ -172,7 +177,8 @@ def read_text(path: Path) -> str:
     if not content.strip():
         raise FileFormatError(f"{path} is empty; was it written completely?")
     try:
-        return content.decode("utf-8-sig")
+        if not content.isascii():
+            content.decode()
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         coding = (
@@ -183,6 +189,7 @@ def read_text(path: Path) -> str:
             f"0x{content[error.start]:02x}; save it as UTF-8, "
             f"or convert it (iconv -f {coding} -t UTF-8)"
         ) from None
+    return content.removeprefix(codecs.BOM_UTF8)
 
 
 def not_found(path: Path) -> str:

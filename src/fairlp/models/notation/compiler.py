@@ -37,7 +37,7 @@ from .expressions import (
     children,
     named,
 )
-from .labels import Indices, axes_of, located, shape_of, symbols_of, union
+from .labels import Indices, axes_of, grid_over, located, shape_of, steps_of, symbols_of, union
 from .reals import meeting
 from .variables import Element, Parameter, ParameterPart, Variable
 from .walks import in_coefficients, uses
@@ -299,18 +299,18 @@ def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) ->
     """
     variable = term.variable
     assert variable is not None
-    strides = dict(zip(symbols_of(over), _steps(shape_of(over)), strict=True))
+    strides = dict(zip(symbols_of(over), steps_of(shape_of(over)), strict=True))
     kind = np.int32 if math.prod(shape_of(over)) < 2**31 else np.int64
     indices = variable.indices
     symbols = symbols_of(indices)
     extra = tuple(index for index in over if index.symbol not in symbols)
     coefficient = term.coefficient.over((*indices, *extra))
     tail = shape_of(extra)
-    rows: Any = _grid(tail, [strides[index.symbol] for index in extra], kind)
+    rows: Any = grid_over(tail, [strides[index.symbol] for index in extra], kind)
     columns, coordinates = _columns(variable, start)
     head = columns.shape
     if coordinates is None:
-        inner = _grid(head, [strides.get(index.symbol, 0) for index in indices], kind)
+        inner = grid_over(head, [strides.get(index.symbol, 0) for index in indices], kind)
         rows = rows + inner.reshape((*inner.shape, *(1,) * len(tail)))
     else:
         spread = (slice(None), *(None,) * len(tail))
@@ -370,58 +370,17 @@ def _kept(triples: Triples, over: Indices, positions: np.ndarray | None) -> Trip
     return ranks.astype(np.int32), columns[exists], values[exists]
 
 
-def _steps(lengths: tuple[int, ...]) -> list[int]:
-    """Return how far apart neighbours along each axis lie, in C order."""
-    return [math.prod(lengths[place + 1 :]) for place in range(len(lengths))]
-
-
-def _grid(lengths: tuple[int, ...], steps: list[int], kind: Any = np.int32) -> np.ndarray:
-    """Return Σ (position on an axis) · step; an axis with step 0 has length 1."""
-    offsets = np.zeros((1,) * len(lengths), dtype=kind)
-    for place, (length, step) in enumerate(zip(lengths, steps, strict=True)):
-        if step:
-            shape = [1] * len(lengths)
-            shape[place] = -1
-            offsets = offsets + (np.arange(length, dtype=kind) * kind(step)).reshape(shape)
-    return offsets
-
-
-def _columns(
-    node: Variable | Element, start: int
-) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
+def _columns(node: Any, start: int) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
     """Return the columns of a variable or of some of its elements, and their coordinates.
 
     The coordinates are None for all elements of a grid.
     """
-    variable: Variable = node.base
-    coordinates = (
-        None if variable.positions is None else np.unravel_index(variable.positions, variable.shape)
-    )
-    if not isinstance(node, Element):
-        shape = variable.shape if coordinates is None else (variable.size,)
-        return np.arange(start, start + variable.size, dtype=np.int32).reshape(shape), coordinates
-    if coordinates is None:
-        free = [k for k, place in enumerate(node.places) if place is None]
-        steps = _steps(variable.shape)
-        start += sum(
-            step * place
-            for step, place in zip(steps, node.places, strict=True)
-            if place is not None
-        )
-        shape = tuple(variable.shape[k] for k in free)
-        return np.broadcast_to(_grid(shape, [steps[k] for k in free]), shape) + np.int32(
-            start
-        ), None
-    selected = np.ones(variable.size, dtype=bool)
-    for coordinate, place in zip(coordinates, node.places, strict=True):
-        if place is not None:
-            selected &= coordinate == place
-    free_coordinates = tuple(
-        coordinate[selected]
-        for coordinate, place in zip(coordinates, node.places, strict=True)
-        if place is None
-    )
-    return (start + np.flatnonzero(selected)).astype(np.int32), free_coordinates
+    elements, places = node._elements()
+    columns = (start + elements).astype(np.int32)
+    shape = shape_of(node.indices)
+    if places is None:
+        return columns.reshape(shape), None
+    return columns, np.unravel_index(places, shape) if shape else ()
 
 
 def compile_rows(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import ModelError, UnknownNameError, nearest, quoted
+from ...errors import ModelError, quoted, require_known
 from .combinations import spread
 from .expressions import Along, Data, Expression, children
 from .labels import Index, Indices, in_order, shape_of
@@ -127,11 +127,8 @@ class _Growth:
         parameters = [parameter.name for parameter in self._over(self.model.parameters)]
         names = [*parameters, *(name for _, name, _ in self.blocks)]
         for name in self.entries:
-            if name not in names:
-                raise UnknownNameError(
-                    f"{self.subject} is given {name!r}, which does not run over the index or is not "
-                    f"there; {nearest(name, names)}"
-                )
+            problem = f"{self.subject} is given {name!r}, which does not run over the index"
+            require_known(name, names, problem)
 
     def _entry_of(self, variable: str) -> dict[str, Any]:
         """Return what is said of the new elements of a variable."""
@@ -139,11 +136,8 @@ class _Growth:
         if not isinstance(entry, Mapping):
             return {"where": entry}
         for name in entry:
-            if name not in _OF_VARIABLES:
-                raise UnknownNameError(
-                    f"{self.subject} is given {name!r} of variable {variable!r}; "
-                    f"{nearest(name, _OF_VARIABLES)}"
-                )
+            problem = f"{self.subject} is given {name!r} of variable {variable!r}"
+            require_known(name, _OF_VARIABLES, problem)
         return dict(entry)
 
     def _over(self, table: Mapping[str, Any]) -> list[Any]:

@@ -19,7 +19,7 @@ from ...tolerances import AGREEMENT, FEASIBILITY, ROUNDING, VERIFIED
 from ..programs.backends import AnySolver, backend, solve, spelt
 from ..programs.inspection import same
 from ..programs.options import Options
-from ..programs.program import Block, Program, free_name
+from ..programs.program import Block, Program, free_name, with_rows
 from ..programs.protocols import Capability
 from ..programs.solution import Solution
 from ..programs.status import LIMITS, Point, Termination
@@ -205,26 +205,14 @@ def _keeping(model: Model, place: int, program: Program, solution: Solution) -> 
 
 def _with_rows(program: Program, rows: list[_KeptRow], tolerance: float) -> Program:
     """Return a program with further rows, below its own, which give way by a tolerance."""
-    if not rows:
-        return program
-    from scipy.sparse import csc_array, vstack
-
-    blocks = [
-        Block(row.name, (), place, place + 1) for place, row in enumerate(rows, program.n_rows)
-    ]
-    costs = csc_array(np.array([row.costs for row in rows]))
-    sides = np.array([row.side for row in rows])
-    rounding = tolerance * np.array([row.size for row in rows])
-    endless = np.full(len(rows), np.inf)
-    lower, upper = -endless, sides + rounding
-    if program.sense == "max":
-        lower, upper = sides - rounding, endless
-    return program.replace(
-        A=vstack([program.A, costs], format="csc"),
-        row_lower=np.append(program.row_lower, lower),
-        row_upper=np.append(program.row_upper, upper),
-        rows=(*program.rows, *blocks),
-    )
+    for row in rows:
+        block = Block(row.name, (), program.n_rows, program.n_rows + 1)
+        rounding = tolerance * row.size
+        ends = (row.side - rounding, np.inf)
+        if program.sense == "min":
+            ends = (-np.inf, row.side + rounding)
+        program = with_rows(program, block, row.costs[None, :], *ends)
+    return program
 
 
 def _stopped(solution: Solution, before: Solution | None, place: int, count: int) -> Solution:

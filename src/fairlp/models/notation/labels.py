@@ -888,6 +888,22 @@ def shape_of(axes: Iterable[Sized]) -> tuple[int, ...]:
     return tuple(map(len, axes))
 
 
+def steps_of(lengths: tuple[int, ...]) -> list[int]:
+    """Return how far apart neighbours along each axis lie, in C order."""
+    return [math.prod(lengths[place + 1 :]) for place in range(len(lengths))]
+
+
+def grid_over(lengths: tuple[int, ...], steps: list[int], kind: Any = np.int32) -> np.ndarray:
+    """Return Σ (position on an axis) · step; an axis with step 0 has length 1."""
+    offsets = np.zeros((1,) * len(lengths), dtype=kind)
+    for place, (length, step) in enumerate(zip(lengths, steps, strict=True)):
+        if step:
+            shape = [1] * len(lengths)
+            shape[place] = -1
+            offsets = offsets + (np.arange(length, dtype=kind) * kind(step)).reshape(shape)
+    return offsets
+
+
 def completions(indices: Sequence[Index]) -> list[Any]:
     """Return what IPython completes in brackets: the first labels, or tuples of them."""
     combinations = islice(product(*indices), _MOST_COMPLETIONS)

@@ -1225,7 +1225,7 @@ class Model(Declarations):
         SolverError
             When the solver can tell neither.
         NoSolutionError
-            When what must hold contradicts itself, with its names.
+            When what must hold contradicts itself.
 
         Examples
         --------

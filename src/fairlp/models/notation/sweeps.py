@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import pandas as pd
 
-from ...errors import Hinted, ModelError, NoSolutionError, quoted
+from ...errors import ModelError, NoSolutionError, require_known
 from ...keywords import lists
 from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
 from ..programs.options import Options, SolveOptions
@@ -24,7 +24,7 @@ from ..programs.solution import RELAX, Solution
 from ..programs.solution_views import imported_xarray
 from ..programs.status import HOPELESS, LIMITS, Termination
 from .edits import handle
-from .labels import axes_of, axes_text, numbers_in, require_ordered
+from .labels import axes_of, numbers_in, require_ordered
 from .variables import Parameter, ParameterPart
 
 if TYPE_CHECKING:
@@ -279,7 +279,8 @@ def move(session: Session, program: Program) -> bool:
     """
     old = session.program
     columns = _columns_to_change(old, program)
-    if columns is None or not _alike(old, program):
+    is_alike = old.sense == program.sense and np.array_equal(old.integrality, program.integrality)
+    if columns is None or not is_alike:
         return False
     changes: dict[str, Any] = {}
     for axis, kind in (("rows", "row"), ("columns", "col")):
@@ -299,11 +300,6 @@ def move(session: Session, program: Program) -> bool:
         session.change(coefficients=(program.A.indices[entries], column, program.A.data[entries]))
     session.program = program
     return True
-
-
-def _alike(old: Program, new: Program) -> bool:
-    """Whether two programs have the same sense and integers."""
-    return old.sense == new.sense and np.array_equal(old.integrality, new.integrality)
 
 
 def _columns_to_change(old: Program, new: Program) -> list[int] | None:
@@ -336,18 +332,11 @@ def _steps(parameter: ParameterPart, values: Any) -> tuple[list[Any], pd.Index[A
         return list(values.values()), pd.Index(list(values), name=name)
     if isinstance(values, pd.DataFrame):
         return [row for _, row in values.iterrows()], values.index
-    if not isinstance(values, Iterable) or isinstance(values, str):
-        raise ModelError(f"the values of parameter {name!r} are {quoted(values)}; expected several")
     require_ordered(values, f"the sweep of parameter {name!r}", ModelError)
     steps = list(values)
     if not parameter.indices:
         numbers = numbers_in(steps, (), f"the values of parameter {name!r}", ModelError)
         return steps, pd.Index(numbers, name=name)
-    if any(isinstance(step, (int, float, np.number)) for step in steps):
-        raise ModelError(
-            f"a step of parameter {name!r} is one number, expected {axes_text(parameter.indices)}; sweep "
-            "one element, or give a list or a mapping for each step"
-        )
     return steps, pd.RangeIndex(len(steps), name="step")
 
 
@@ -356,18 +345,15 @@ Reader = Callable[[Solution], Mapping[str, Any]]
 
 def _reader(model: Model, read: Any) -> Reader:
     """Return the function that reads the columns of the table from a solution."""
-    if callable(read) and not isinstance(read, Hinted):
+    if callable(read):
         function: Reader = read
         return function
     require_ordered(read, "read", ModelError)
     entries = [read] if isinstance(read, str) or not isinstance(read, Iterable) else read
     names = [model._kind_of(name) for name in entries]
     for kind, name in names:
-        if kind not in ("variable", "constraint", "definition"):
-            raise ModelError(
-                f"{name!r} is a {kind}; variables, definitions and constraints are read from a "
-                "solution"
-            )
+        readable = ("variable", "constraint", "definition")
+        require_known(kind, readable, f"{name!r}, a {kind}, has no values", ModelError)
 
     def columns(solution: Solution) -> dict[str, float]:
         row: dict[str, float] = {}

@@ -43,6 +43,7 @@ from .labels import (
 )
 from .reals import meeting
 from .variables import (
+    Masked,
     Parameter,
     Subset,
     Variable,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from .model import Declarations
 
 
-class Constraint(Immutable):
+class Constraint(Masked, Immutable):
     """A named family of constraints, a handle by which to inspect and change them.
 
     :meth:`Model.constraint` returns it.
@@ -108,22 +109,6 @@ class Constraint(Immutable):
         self.__dict__["_exists"] = Subset("", over, None) if where is None else where
         self.doc = doc
         self.model = model
-
-    @property
-    def _mask(self) -> Subset:
-        """Elements that rows exist for, also where they are all."""
-        mask: Subset = self.__dict__["_exists"]
-        return mask
-
-    @property
-    def where(self) -> Subset | None:
-        """Elements that rows exist for; None for all."""
-        return None if self._mask._is_full else self._mask
-
-    @property
-    def positions(self) -> np.ndarray | None:
-        """Elements that the rows exist for, in C order over the indices; None for all."""
-        return None if self.where is None else self.where.positions
 
     @property
     def full_size(self) -> int:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError
+from ...errors import ModelError, UnknownNameError
 from ..programs.program import Block, Program
+from .combinations import listed_numbers
 from .evaluation import evaluate, evaluate_at
 from .expressions import Expression, Relation, as_expression, named
-from .labels import Indices, axes_of, shape_of, symbols_of
+from .labels import Index, Indices, axes_of, shape_of, symbols_of
 from .tables import Constraint
 from .variables import Parameter, Variable, require_current, subset_of
 from .walks import mapped
@@ -52,6 +54,43 @@ def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -
     name = expression.name if isinstance(expression, (Parameter, Variable)) else "value"
     size = math.prod(shape_of(expression.indices))
     return Block(name, axes_of(expression.indices), 0, size).unpack(numbers)
+
+
+def packed(block: Block, values: Any) -> np.ndarray:
+    """Return labelled values in a block's order, NaN for missing ones; `Block.unpack` inverts it.
+
+    Parameters
+    ----------
+    block : Block
+    values : float, mapping, Series or DataFrame
+        One number for all elements, or numbers by label (tuples of labels over several indices).
+
+    Raises
+    ------
+    ModelError
+        For what has no labels; an array is not read by position.
+    UnknownNameError
+        For labels that the block does not have.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> packed(Block("x", (("n", pd.Index(["ann", "bob"])),), 0, 2), {"bob": 3})
+    array([nan,  3.])
+    """
+    if np.ndim(values) == 0 and not isinstance(values, Mapping):
+        return np.full(len(block), float(values))
+    subject = f"the values of {block.name!r}"
+    over = tuple(Index(symbol, labels) for symbol, labels in block.axes)
+    listed = listed_numbers(values, over, subject, UnknownNameError)
+    if listed is None:
+        raise ModelError(
+            f"{subject} are {type(values).__name__}; expected a Series, a DataFrame or a mapping by "
+            "label"
+        )
+    dense: np.ndarray = np.full(math.prod(block.shape), np.nan)
+    dense[listed.positions] = listed.values
+    return np.asarray(dense[block.flat])
 
 
 def _as_solved(expression: Expression, program: Program) -> Expression:

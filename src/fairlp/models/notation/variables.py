@@ -33,12 +33,14 @@ from .labels import (
     axes_count,
     axes_of,
     axes_text,
+    grid_over,
     laid_out,
     located,
     member,
     numbers_in,
     require_shape,
     shape_of,
+    steps_of,
     symbols_of,
 )
 from .reals import is_number, meeting
@@ -163,6 +165,26 @@ class Subset(Immutable):
         return (
             f"<Subset {self.name or 'without a name'} of {over}: {len(self)} of {self.full_size}>"
         )
+
+
+class Masked:
+    """What exists for some combinations of labels only: a variable, or rows."""
+
+    @property
+    def _mask(self) -> Subset:
+        """Elements that exist, also where they are all."""
+        mask: Subset = getattr(self, "base", self).__dict__["_exists"]
+        return mask
+
+    @property
+    def where(self) -> Subset | None:
+        """Elements that exist; None for all."""
+        return None if self._mask._is_full else self._mask
+
+    @property
+    def positions(self) -> np.ndarray | None:
+        """Elements that exist, in C order over the indices; None for all."""
+        return None if self.where is None else self.where.positions
 
 
 def subset_of(where: Any, over: Indices, subject: str) -> Subset:
@@ -374,9 +396,9 @@ def numbers_at(
     return numbers
 
 
-def _element(name: str, over: Indices, positions: np.ndarray | None, k: int) -> str:
+def _element(name: str, over: Indices, positions: np.ndarray | None, k: Any) -> str:
     """Return the name of the k-th element of a variable."""
-    return Block(name, axes_of(over), 0, 0, positions).name_of(k)
+    return Block(name, axes_of(over), 0, 0, positions).name_of(int(k))
 
 
 # Parameters, variables, and parts of them by label.
@@ -581,7 +603,8 @@ class VariablePart(Expression):
         numbers = -meeting(-meeting(numbers, high), -low)
         for k in np.flatnonzero((numbers < low) | (numbers > high))[:1].tolist():
             raise ModelError(
-                f"variable {base.element_name(elements[k])} is fixed at {numbers[k]:g}, outside its "
+                f"variable {_element(base.name, base.indices, base.positions, elements[k])} is fixed at "
+                f"{numbers[k]:g}, outside its "
                 f"bounds {low[k]:g} and {high[k]:g}; give it other bounds first, with "
                 ".set(lower=…, upper=…)"
             )
@@ -644,7 +667,7 @@ class VariablePart(Expression):
         base._set_bounds(low, high)
 
 
-class Variable(VariablePart):
+class Variable(Masked, VariablePart):
     """Unknown numbers over indices, of which a mask may leave elements out.
 
     :meth:`Model.variable` declares it. It stands in formulas as any :class:`Expression` does. A
@@ -729,22 +752,6 @@ class Variable(VariablePart):
             self.__dict__["_bounds"] = bounds
             self.__dict__["_exists"] = Subset("", indices, None) if where is None else where
             self.__dict__["_when_empty"] = {}
-
-    @property
-    def _mask(self) -> Subset:
-        """Elements that exist, also where they are all."""
-        mask: Subset = self.base.__dict__["_exists"]
-        return mask
-
-    @property
-    def where(self) -> Subset | None:
-        """Elements that exist; None for all."""
-        return None if self._mask._is_full else self._mask
-
-    @property
-    def positions(self) -> np.ndarray | None:
-        """Elements that exist, in C order over the indices; None for all."""
-        return None if self.where is None else self.where.positions
 
     def _elements(self) -> tuple[np.ndarray, np.ndarray | None]:
         return np.arange(self.size), self.positions
@@ -845,26 +852,6 @@ class Variable(VariablePart):
         self.__dict__.pop("_fixed", None)
         self._set_bounds(lower, upper)
         self._set_fixed(np.flatnonzero(~np.isnan(fixed)), fixed[~np.isnan(fixed)])
-
-    def element_name(self, element: int) -> str:
-        """Return the name of an element that exists: ``x[ann,9]``.
-
-        Parameters
-        ----------
-        element : int
-            Its position among those that exist.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairlp import Index, Model
-        >>> Model("m").variable("x", Index("n", ["ann", "bob"])).element_name(1)
-        'x[bob]'
-        """
-        return Block(self.name, axes_of(self.indices), 0, 0, self.positions).name_of(int(element))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -973,17 +960,12 @@ def grid_of(part: Expression) -> np.ndarray:
     assert isinstance(part, (Parameter, Variable, Element))
     shape = shape_of(part.base.indices)
     places = part.places if isinstance(part, Element) else (None,) * len(shape)
-    free = places.count(None)
-    grid = np.zeros((1,) * free, dtype=np.int64)
-    axis = 0
-    for k, (place, length) in enumerate(zip(places, shape, strict=True)):
-        step = math.prod(shape[k + 1 :])
-        if place is not None:
-            grid = grid + place * step
-            continue
-        grid = grid + np.arange(length).reshape(-1, *(1,) * (free - axis - 1)) * step
-        axis += 1
-    return grid
+    steps = steps_of(shape)
+    start = sum(
+        step * place for step, place in zip(steps, places, strict=True) if place is not None
+    )
+    free = [k for k, place in enumerate(places) if place is None]
+    return start + grid_over(tuple(shape[k] for k in free), [steps[k] for k in free], np.int64)
 
 
 def _tell_the_model(base: Parameter | Variable) -> None:

@@ -45,7 +45,6 @@ _ORTOOLS = "fairlp.solvers.backends.ortools_backend:OrTools"
 _TANGENTS = "fairlp.solvers.backends.tangents:solve_with_logs"
 _EXPLAIN = "fairlp.solvers.backends.explain:explain"
 _SETTLED = "fairlp.solvers.backends.explain:settled"
-_BASE = "fairlp.solvers.backends.base:BaseBackend"
 _WITH_DUALS = "fairlp.solvers.backends.explain:with_duals"
 _AT_POINT = "fairlp.solvers.backends.highs:at_point"
 _WITHIN_OBJECTIVE = "fairlp.solvers.backends.large_coefficients:within_objective"
@@ -495,7 +494,10 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
         return solution_at(program, Termination.TIME_LIMIT, message, chosen.name, None, None, None)
     if not needs(program) <= chosen.capabilities:
         if Capability.QUADRATIC in needs(program):
-            raise UnsupportedError(_no_squares(program, chosen))
+            raise UnsupportedError(
+                f"{program.name!r} has squares, which {chosen.name} cannot solve; fairlp.solvers() "
+                "lists what others can do"
+            )
         if options.start is not None:
             raise UnsupportedError(
                 f"{program.name!r} is solved by tangents on {chosen.name}, which take no start"
@@ -503,22 +505,6 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
         answer: Solution = resolve_name(_TANGENTS)(chosen, program, options)
         return answer
     return chosen.solve(program, options)
-
-
-def _no_squares(program: Program, chosen: Backend) -> str:
-    """Return the message that a back end has no squares, and which ones can do the program."""
-    needed = needs(program) | ({Capability.MILP} if program.is_mip else frozenset())
-    names = [name for name in backend_names() if needed <= find_backend(name).capabilities]
-    installed = [name for name in names if not why_not(name)]
-    remedy = (
-        f"take one of {', '.join(map(repr, installed))}"
-        if installed
-        else f"{', '.join(map(repr, names))} can, and none of them is installed"
-    )
-    return (
-        f"{program.name!r} needs {', '.join(sorted(needed))}, and {chosen.name} can do: "
-        f"{', '.join(sorted(chosen.capabilities))}; {remedy}"
-    )
 
 
 def needs(program: Program) -> frozenset[Capability]:
@@ -608,15 +594,6 @@ def _made(source: Any, name: str) -> Backend:
             "arguments, give an object"
         ) from error
     lacking = [method for method in _METHODS if not callable(getattr(back_end, method, None))]
-    base = resolve_name(_BASE)
-    if (
-        isinstance(back_end, base)
-        and type(back_end).run is base.run
-        and type(back_end).solve is base.solve
-    ):
-        lacking = ["run"]
-    if not lacking and not _says_what_it_can_do(back_end):
-        lacking = ["capabilities, a set of fairlp.Capability"]
     if lacking:
         raise UnsupportedError(
             f"solver {solver_text} lacks {', '.join(lacking)}; a subclass of fairlp.Backend has all but "
@@ -626,10 +603,3 @@ def _made(source: Any, name: str) -> Backend:
     if getattr(back_end, "name", None) != back_end_name:
         back_end.name = back_end_name
     return back_end  # type: ignore[no-any-return]
-
-
-def _says_what_it_can_do(back_end: Any) -> bool:
-    capabilities = getattr(back_end, "capabilities", None)
-    return isinstance(capabilities, set | frozenset) and all(
-        isinstance(capability, Capability) for capability in capabilities
-    )

@@ -125,8 +125,8 @@ class Options:
         Called with a :class:`Progress` as the solver goes on; what it raises is raised, and True
         stops the solve.
     start : mapping, Solution or None
-        With integers, a point to begin from: values by name and label, as :meth:`Block.pack` takes
-        them, not necessarily of all variables. What breaks a bound or a row since (after
+        With integers, a point to begin from: values by name and label (a number, mapping, Series
+        or DataFrame), not necessarily of all variables. What breaks a bound or a row since (after
         ``y.fix(…)``) is left out, and the solver completes the rest. Without integers, a Solution
         whose basis is where the simplex begins.
     pool : int or None

@@ -188,76 +188,6 @@ class Block:
         result[has_value] = values[other.start + place[has_value]]
         return result
 
-    def pack(self, values: Any) -> np.ndarray:
-        """Return labelled values in the block's order, NaN for missing ones.
-
-        This inverts :meth:`unpack`.
-
-        Parameters
-        ----------
-        values : float, mapping, Series or DataFrame
-            One number for all elements, or numbers by label (tuples of labels over several
-            indices).
-
-        Returns
-        -------
-        ndarray, shape (len(self),)
-
-        Raises
-        ------
-        ModelError
-            For what has no labels; an array is not read by position.
-        UnknownNameError
-            For labels that the block does not have.
-
-        Examples
-        --------
-        >>> block = Block("x", (("n", pd.Index(["ann", "bob"])),), 0, 2)
-        >>> block.pack({"bob": 3})
-        array([nan,  3.])
-        """
-        if np.ndim(values) == 0 and not isinstance(values, Mapping):
-            return np.full(len(self), float(values))
-        if not isinstance(values, Mapping | pd.Series | pd.DataFrame):
-            raise ModelError(
-                f"the values of {self.name!r} are {type(values).__name__}; expected a Series, a "
-                "DataFrame or a mapping "
-                "by label"
-            )
-        symbols = [symbol for symbol, _ in self.axes]
-        if isinstance(values, pd.DataFrame):
-            turned = [values.columns.name, values.index.name] == symbols
-            values = values.T if turned else values
-            index = pd.MultiIndex.from_product([values.index, values.columns])
-            values = pd.Series(values.to_numpy().reshape(-1), index)
-        series = pd.Series(values, dtype=float)
-        elements: pd.Index[Any] = pd.MultiIndex.from_product(
-            [labels for _, labels in self.axes], names=symbols
-        )
-        if len(symbols) == 1:
-            elements = self.axes[0][1]
-        elif not symbols:
-            elements = pd.Index([()])
-        elements = elements.to_flat_index()
-        named = series.index.to_flat_index()
-        if elements.has_duplicates:
-            raise ModelError(
-                f"{self.name!r} has a label of two elements; values by label do not say which is "
-                "meant"
-            )
-        places = elements.get_indexer(named)
-        if (places < 0).any() or named.has_duplicates:
-            refused_label = named[(places < 0) | named.duplicated()][0]
-            problem = (
-                "more than once"
-                if refused_label in elements
-                else f"which is no label of it; {nearest(str(refused_label), self.names())}"
-            )
-            raise UnknownNameError(f"the values of {self.name!r} have {refused_label!r}, {problem}")
-        dense = np.full(len(elements), np.nan)
-        dense[places] = series.to_numpy()
-        return dense if self.positions is None else dense[self.positions]
-
 
 def tidy(kind: str, blocks: Sequence[Block], numbers: Mapping[str, np.ndarray]) -> pd.DataFrame:
     """Return a frame with a row for each element: its block, labels, and numbers by position.
@@ -767,6 +697,59 @@ class Program:
             "columns, "
             f"{self.A.nnz} nonzeros>"
         )
+
+
+def with_rows(
+    program: Program, block: str | Block, matrix: Any, lower: Any, upper: Any = np.inf
+) -> Program:
+    """Return a program with rows lower ≤ matrix·x ≤ upper below its own.
+
+    ``block`` is what they are called, or their block.
+    """
+    from scipy.sparse import csc_array, vstack
+
+    size = matrix.shape[0]
+    A = csc_array(vstack([program.A, matrix]))
+    A.sort_indices()
+    return program.replace(
+        A=A,
+        row_lower=np.append(program.row_lower, np.broadcast_to(lower, size)),
+        row_upper=np.append(program.row_upper, np.broadcast_to(upper, size)),
+        rows=(*program.rows, _block_behind(program.rows, program.n_rows, block, size)),
+    )
+
+
+def with_columns(
+    program: Program,
+    block: str | Block,
+    cost: np.ndarray,
+    lower: Any = 0.0,
+    upper: Any = np.inf,
+    entries: Any = None,
+) -> Program:
+    """Return a program without logarithms with columns behind its own.
+
+    ``block`` is what they are called, or their block. Without entries they are in no row.
+    """
+    from scipy.sparse import csc_array, hstack
+
+    size = len(cost)
+    entries = csc_array((program.n_rows, size)) if entries is None else entries
+    return program.replace(
+        c=np.append(program.c, cost),
+        A=csc_array(hstack([program.A, entries])),
+        col_lower=np.append(program.col_lower, np.broadcast_to(lower, size)),
+        col_upper=np.append(program.col_upper, np.broadcast_to(upper, size)),
+        integrality=np.append(program.integrality, np.full(size, CONTINUOUS, dtype=np.uint8)),
+        columns=(*program.columns, _block_behind(program.columns, program.n_columns, block, size)),
+    )
+
+
+def _block_behind(blocks: Sequence[Block], start: int, block: str | Block, size: int) -> Block:
+    if isinstance(block, Block):
+        return block
+    name = free_name(block, {other.name for other in blocks})
+    return Block(name, (("at", pd.RangeIndex(size)),), start, start + size)
 
 
 def _block(blocks: Sequence[Block], name: str, noun: str) -> Block:

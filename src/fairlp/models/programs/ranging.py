@@ -89,15 +89,10 @@ def _with_basis(solution: Solution) -> Solution:
     vertex = at_point(program, x)
     size = np.maximum(reach_of(program), abs(x))
     size = np.maximum(size, NEGLIGIBLE * size.max(initial=0.0))
-    if vertex.basis is None or vertex.x is None:
-        is_same_point = False
-    else:
-        is_same_point = not (abs(vertex.x - x) > VERIFIED * size).any()
-    if not is_same_point:
+    if vertex.basis is None or vertex.x is None or (abs(vertex.x - x) > VERIFIED * size).any():
         raise UnsupportedError(
-            f"the point of {program.name!r} that {solution.solver} gave has no basis and is no "
-            "vertex, so that it has "
-            "no ranges; those of a vertex are there after solve('highs-simplex')"
+            f"the point of {program.name!r} that {solution.solver} gave is no vertex and has no "
+            "ranges; solve('highs-simplex') gives a vertex"
         )
     return vertex
 

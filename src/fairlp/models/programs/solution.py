@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from ...errors import Hinted, NoArgumentError, NoSolutionError, quoted, refused, require_known
+from ...errors import Hinted, NoSolutionError, quoted, require_known
 from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
 from .options import Options
 from .program import BlockView, Program, tidy
@@ -80,17 +80,6 @@ class Solution(Hinted):
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the basis, which belongs to a solver of this process."""
         return {**self.__dict__, "basis": None}
-
-    def __getitem__(self, name: object) -> NoReturn:
-        shown = quoted(getattr(name, "name", name))
-        raise NoArgumentError(
-            f"a solution has tables of values and of duals; write solution.values[{shown}] or "
-            f"solution.duals[{shown}]"
-        )
-
-    __iter__ = __call__ = __float__ = refused(
-        "is not one number", "write solution.objective, solution.values['x'] or solution.frame()"
-    )
 
     @property
     def objective(self) -> float:
@@ -636,19 +625,19 @@ class Solution(Hinted):
         >>> solution.require_point().round(3).tolist()
         [3.0, 2.0, 0.667]
         """
-        if self.is_feasible:
-            return self._any_point()
-        raise NoSolutionError(
-            f"{self.solver} gave no solution of {self.program.name!r}: {self.status}{self._remedy()}"
-        )
+        if not self.is_feasible:
+            raise self._without_point()
+        return self._any_point()
 
     def _any_point(self) -> np.ndarray:
         if self.x is None:
-            raise NoSolutionError(
-                f"{self.solver} gave no solution of {self.program.name!r}: "
-                f"{self.status}{self._remedy()}"
-            )
+            raise self._without_point()
         return self.x
+
+    def _without_point(self) -> NoSolutionError:
+        return NoSolutionError(
+            f"{self.solver} gave no solution of {self.program.name!r}: {self.status}{self._remedy()}"
+        )
 
     def _dual(self, values: np.ndarray | None) -> np.ndarray:
         if values is None:
@@ -723,6 +712,8 @@ def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarra
     NoSolutionError
         For a Solution without a point.
     """
+    from ..notation.values import packed
+
     names = {block.name for block in program.columns}
     if isinstance(start, Solution):
         # what the other program has beside is no matter
@@ -730,7 +721,7 @@ def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarra
     point = np.full(program.n_columns, np.nan)
     for name, values in start.items():
         block = program.column_block(name)
-        point[block.slice] = block.pack(values)
+        point[block.slice] = packed(block, values)
     whole = program.integrality > 0
     point[whole] = np.round(point[whole])
     low, high = program.whole_bounds()

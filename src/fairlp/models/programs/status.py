@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 
-from ...errors import Hinted, refused
+from ...errors import Hinted
 from ...tolerances import VERIFIED
 
 
@@ -71,8 +71,6 @@ class Status(Hinted):
     dual: Point
     message: str
     tolerance: float = VERIFIED
-
-    __call__ = refused("is not called", "write solution.status == 'optimal'")
 
     def __eq__(self, other: object) -> bool:
         """Whether it is the same status; of a text, whether it is the termination."""

@@ -554,14 +554,7 @@ class BaseBackend:
         UnsupportedError
             What is needed and what it can do are named.
         """
-        needed = sorted(needs(program))
-        needed += [Capability.MILP] if program.is_mip else []
-        for capability in needed:
-            if capability not in self.capabilities:
-                capabilities = ", ".join(sorted(c.value for c in self.capabilities))
-                raise UnsupportedError(
-                    f"{program.name!r} needs {capability.value}, and {self.name} can do: {capabilities}"
-                )
+        require_capabilities(program, self)
         default = Options()
         for option in fields(Options):
             if option.name not in (*self.honours, "scale") and getattr(
@@ -575,6 +568,17 @@ class BaseBackend:
             methods = ", ".join(("auto", *self.methods))
             raise UnsupportedError(
                 f"{self.name} has no method {options.method!r}; it has: {methods}"
+            )
+
+
+def require_capabilities(program: Program, backend: Backend) -> None:
+    """Raise UnsupportedError for a program that is beyond a back end."""
+    needed = [*sorted(needs(program)), *([Capability.MILP] if program.is_mip else [])]
+    for capability in needed:
+        if capability not in backend.capabilities:
+            capabilities = ", ".join(sorted(c.value for c in backend.capabilities))
+            raise UnsupportedError(
+                f"{program.name!r} needs {capability.value}, and {backend.name} can do: {capabilities}"
             )
 
 
@@ -621,52 +625,22 @@ def _trivial(program: Program) -> Raw | None:
 
 def _of_right_form(raw: Any, program: Program, name: str) -> Raw:
     """Return what a back end answered; raise where it is of another form."""
-    if not isinstance(raw, Raw):
-        raise SolverError(
-            f"{name} returned {type(raw).__name__} for {program.name!r}; run is to return a "
-            "fairlp.Raw"
-        )
-    if not isinstance(raw.termination, Termination):
-        raise SolverError(
-            f"{name} stopped for {raw.termination!r}; expected one of fairlp.Termination"
-        )
-    for field_name, size, of in (
-        ("x", program.n_columns, "columns"),
-        ("row_duals", program.n_rows, "rows"),
-    ):
-        values = getattr(raw, field_name)
-        if values is None:
-            continue
-        values = np.asarray(values, dtype=float)
-        if values.shape != (size,):
-            raise SolverError(
-                f"{name} gave {field_name} of shape {values.shape} for {program.name!r}, which has {size} "
-                f"{of}"
-            )
-        setattr(raw, field_name, values)
-    counts = raw.iterations
-    fits = {
-        "message": isinstance(raw.message, str),
-        "method": isinstance(raw.method, str),
-        "seconds": _is_number(raw.seconds),
-        "bound": raw.bound is None or _is_number(raw.bound),
-        "iterations": isinstance(counts, Mapping) and all(map(_is_number, counts.values())),
-        "pool": isinstance(raw.pool, Sequence)
-        and all(np.shape(point) == (program.n_columns,) for point in raw.pool),
-    }
-    for field_name, is_right in fits.items():
-        if not is_right:
-            value = repr(getattr(raw, field_name))[:80]
-            raise SolverError(
-                f"{name} gave {field_name} of {value} for {program.name!r}; see fairlp.Raw for what it "
-                "is to be"
-            )
+    raw.termination = Termination(raw.termination)
     raw.pool = [np.asarray(point, dtype=float) for point in raw.pool]
-    return raw
+    columns = program.n_columns
+    for field_name, size in (("x", columns), ("row_duals", program.n_rows)):
+        values = getattr(raw, field_name)
+        if values is not None:
+            setattr(raw, field_name, np.asarray(values, dtype=float))
+            _require_size(getattr(raw, field_name), size, f"{name} gave {field_name}")
+    for point in raw.pool:
+        _require_size(point, columns, f"{name} gave a point of the pool")
+    return raw  # type: ignore[no-any-return]
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+def _require_size(values: np.ndarray, size: int, subject: str) -> None:
+    if values.shape != (size,):
+        raise SolverError(f"{subject} of shape {values.shape}; expected ({size},)")
 
 
 def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Program:

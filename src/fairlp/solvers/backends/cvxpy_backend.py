@@ -18,7 +18,6 @@ from ...errors import (
     SolverError,
     UnknownNameError,
     UnsupportedError,
-    counted,
     first_line,
     nearest,
 )
@@ -163,14 +162,6 @@ def read_back(model: Model, problem: Any) -> Solution:
     termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
     # what the problem holds may have been changed: an optimum of it need not be one of the model
     message = str(problem.status)
-    has_bound = [
-        np.isfinite(side[block.slice]).any()
-        for block in program.columns
-        for side in (program.col_lower, program.col_upper)
-    ]
-    added = len(problem.constraints) - len(places) - int(np.sum(has_bound))
-    if added > 0:
-        message += f", with {counted(added, 'constraint')} that the model does not have"
     return checked(
         solution_at(program, termination, message, "cvxpy", x, duals, reduced), Options()
     )
@@ -301,7 +292,7 @@ def read(problem: Any, levels: Any) -> tuple[Program, tuple[Any, np.ndarray, Blo
         cp.Minimize(0), [*problem.constraints, *(expression == 0 for expression in elements)]
     )
     variables = of_all.variables()
-    _refuse_unreadable(of_all, variables)
+    _refuse_complex(variables)
     flat = [cp.vec(expression, order="C") for expression in (*variables, *elements)]
     read = cp.Variable(sum(expression.size for expression in flat))
     # the objective tells which column is which: k + 1 is the cost of read[k] there
@@ -348,17 +339,11 @@ def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
     else:
         by_label = dict(enumerate(levels if isinstance(levels, list | tuple) else [levels]))
     for label, expression in by_label.items():
-        if not isinstance(expression, cp.Expression):
+        is_affine = isinstance(expression, cp.Expression) and expression.is_affine()
+        if not is_affine or expression.is_complex():
             raise ModelError(
-                f"level {label!r} is {type(expression).__name__}; levels of a CVXPY problem are its "
-                "expressions: one, a list "
-                "of them, or a dict by label"
-            )
-        if not expression.is_affine() or expression.is_complex():
-            raise ModelError(
-                f"level {label!r} is not affine: {expression}; a concave one can be a variable v of its "
-                f"own with v <= {expression} "
-                "among the constraints (where that is linear), and v as the level"
+                f"level {label!r} is {expression}; levels of a CVXPY problem are its affine "
+                "expressions: one, a list of them, or a dict by label"
             )
     count = sum(expression.size for expression in by_label.values())
     if not count:
@@ -372,20 +357,12 @@ def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
     return labels, list(by_label.values())
 
 
-def _refuse_unreadable(problem: Any, variables: Sequence[Any]) -> None:
+def _refuse_complex(variables: Sequence[Any]) -> None:
     for leaf in variables:
         if leaf.is_complex():
             raise ModelError(
                 f"variable {leaf.name()!r} is complex; write its parts as two real variables"
             )
-        if leaf.attributes["PSD"] or leaf.attributes["NSD"]:
-            raise ModelError(
-                f"variable {leaf.name()!r} is semidefinite; a leximin here takes linear constraints "
-                "only"
-            )
-    for leaf in problem.parameters():
-        if leaf.value is None:
-            raise ModelError(f"parameter {leaf.name()!r} has no value; set its .value first")
 
 
 def _levels(
@@ -655,10 +632,6 @@ class Cvxpy(BaseBackend):
             raise UnknownNameError(
                 f"{name} cannot run beside highspy in one process; use "
                 f"solver='ortools:{self.solver}' instead"
-            )
-        if self.solver == "SCIP":
-            raise UnknownNameError(
-                "CVXPY's interface to SCIP fails with NumPy 2.4; use solver='scip' instead"
             )
         self.conic_solver = KNOWN.get(self.solver) or self._ask()
         self.capabilities = self.conic_solver.capabilities

@@ -19,7 +19,7 @@ import pandas as pd
 from ...errors import ModelError, NoSolutionError, SolverError
 from ...models.programs.backends import find_backend, solve
 from ...models.programs.options import Options
-from ...models.programs.program import Block, Program, finite_size
+from ...models.programs.program import Block, Program, finite_size, with_columns, with_rows
 from ...models.programs.protocols import Capability
 from ...models.programs.rays import farkas, proves_infeasible, proves_unbounded
 from ...models.programs.sizes import largest_of
@@ -70,8 +70,8 @@ def explain(
     ModelError
         For a weight below 0.
     NoSolutionError
-        When what has an infinite weight contradicts itself, with its names; of logarithms and
-        powers that have no optimum over a feasible region.
+        When what has an infinite weight contradicts itself; of logarithms and powers that have no
+        optimum over a feasible region.
     """
     for name, weight in (weights or {}).items():
         if not weight >= 0:
@@ -356,14 +356,9 @@ def _infeasible(
         try:
             relaxed_by = _relaxation(program, ~_plain(program), solver, weights)
         except NoSolutionError as error:
-            rigid_conflict = explain(_rigid(program, weights), solver=solver)
-            if "in_conflict" not in rigid_conflict:
-                raise
-            requires = rigid_conflict.loc[rigid_conflict["in_conflict"], "requires"]
-            parts = ", ".join(f"{name} ({text})" for name, text in requires.items())
             raise NoSolutionError(
-                f"nothing that may give way makes {program.name!r} feasible: what must hold "
-                f"contradicts itself, {parts}; give one of these a finite weight"
+                f"what must hold of {program.name!r} contradicts itself; without weights the table "
+                "shows a conflict"
             ) from error
     entries = []
     sides = (
@@ -382,24 +377,6 @@ def _infeasible(
             )
     frame = pd.DataFrame(entries, columns=["name", *_COLUMNS]).set_index("name")
     return frame.sort_values(["in_conflict", "relax_by"], ascending=False, kind="stable")
-
-
-def _rigid(program: Program, weights: Mapping[str, float]) -> Program:
-    """Return a program with only those rows and bounds that may not give way."""
-    infinite_weights = [
-        np.full(len(block), np.isinf(weights.get(block.name, 1.0)))
-        for block in (*program.rows, *program.columns)
-    ]
-    rigid = np.concatenate([np.zeros(0, dtype=bool), *infinite_weights])
-    rows = rigid[: program.n_rows]
-    columns = rigid[program.n_rows :] | _plain(program)
-    return program.replace(
-        row_lower=np.where(rows, program.row_lower, -np.inf),
-        row_upper=np.where(rows, program.row_upper, np.inf),
-        col_lower=np.where(columns, program.col_lower, -np.inf),
-        col_upper=np.where(columns, program.col_upper, np.inf),
-        levels="",
-    )
 
 
 def _requires(lower: float, upper: float) -> str:
@@ -438,7 +415,7 @@ def _elastic(
     Minimise Σ weight·(up + down)/size over slacks, size being the row's right-hand side or largest
     coefficient.
     """
-    from scipy.sparse import block_array, csc_array, eye_array
+    from scipy.sparse import csc_array, eye_array
 
     n = program.n_columns
     m = program.n_rows
@@ -461,32 +438,20 @@ def _elastic(
     cost = np.where(rigid, 0.0, weight) / size
     slack_limit = np.where(rigid, 0.0, np.inf)
     slack = eye_array(total)
-    matrix = block_array([[block_array([[program.A], [selection]]), slack, -slack]]).tocsc()
-    matrix.sort_indices()
-    axis = (("k", pd.RangeIndex(total)),)
-    elastic = Program(
+    elastic = program.replace(
         name=f"{program.name}, elastic",
         sense="min",
-        c=np.concatenate([np.zeros(n), cost, cost]),
+        c=np.zeros(n),
         offset=0.0,
-        A=matrix,
-        row_lower=low,
-        row_upper=high,
-        col_lower=np.concatenate(
-            [np.where(bounds, -np.inf, program.col_lower), np.zeros(2 * total)]
-        ),
-        col_upper=np.concatenate(
-            [np.where(bounds, np.inf, program.col_upper), slack_limit, slack_limit]
-        ),
-        integrality=np.append(program.integrality, np.zeros(2 * total, dtype=np.uint8)),
-        rows=(Block("row", axis, 0, total),),
-        columns=(
-            Block("x", (("j", pd.RangeIndex(n)),), 0, n),
-            Block("up", axis, n, n + total),
-            Block("down", axis, n + total, n + 2 * total),
-        ),
+        col_lower=np.where(bounds, -np.inf, program.col_lower),
+        col_upper=np.where(bounds, np.inf, program.col_upper),
+        logs=None,
+        levels="",
+        switched=program.switched[:0],
     )
-    return elastic, size
+    elastic = with_rows(elastic, "bound", selection, low[m:], high[m:])
+    elastic = with_columns(elastic, "up", cost, 0.0, slack_limit, slack)
+    return with_columns(elastic, "down", cost, 0.0, slack_limit, -slack), size
 
 
 def _direction(program: Program, options: Options) -> np.ndarray | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, require_known
+from ...errors import SolverError, UnsupportedError, require_known
 from ...models.programs import backends
 from ...models.programs.certificate import dual_bound, verify
 from ...models.programs.options import Options, Progress
@@ -35,6 +35,7 @@ from .base import (
     interruptible,
     pooled,
     refuse_iterations,
+    require_capabilities,
     sign,
     values_of,
 )
@@ -218,9 +219,6 @@ _BESIDE_ORTOOLS = (
 #: What HiGHS says where it has found no point.
 _NOTHING = (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED)
 
-#: Major and minor number of the version that is refused.
-_WRONG_WITH_INTEGERS = ("1", "14")
-
 #: The number of threads that HiGHS has in each of ours.
 _scheduler = threading.local()
 
@@ -253,8 +251,6 @@ class Highs:
             name.startswith("ortools.") for name in sys.modules
         ):
             return False, _BESIDE_ORTOOLS
-        if _wrong_version():
-            return False, _wrong_version()
         if self.method == "hipo" and _without_hipo():
             return False, _without_hipo()
         return True, ""
@@ -328,20 +324,7 @@ class HighsSession(ProgramSession):
     def __init__(
         self, backend: Highs, program: Program, options: Options, series: bool = True
     ) -> None:
-        if program.logs is not None:
-            raise UnsupportedError(
-                f"{backend.name} solves linear programs; the objective of {program.name!r} has "
-                "logarithms or powers "
-                f"(it can: {', '.join(sorted(c.value for c in backend.capabilities))})"
-            )
-        if program.is_mip and Capability.MILP not in backend.capabilities:
-            raise UnsupportedError(
-                f"{backend.name} solves linear programs, and {program.name!r} has integers; use "
-                "'highs'"
-            )
-        is_available, reason = backend.available()
-        if not is_available:
-            raise SolverNotAvailableError(f"solver {backend.name!r} is not available: {reason}")
+        require_capabilities(program, backend)
         if program.is_mip:
             refuse_iterations(backend.name, options)
         start_time = perf_counter()
@@ -404,9 +387,8 @@ class HighsSession(ProgramSession):
             checked(self._highs.setSolution(len(positions), positions, values), "setSolution")
         elif basis is None:
             raise UnsupportedError(
-                f"{program.name!r} has no integers: it starts from the basis of a Solution by "
-                "simplex, and "
-                f"{start if isinstance(start, Solution) else type(start).__name__} has none"
+                f"{program.name!r} has no integers: it starts from a Solution with a basis, and "
+                f"{type(start).__name__} has none"
             )
         else:
             self.start_at(carried(start.program, basis, program))
@@ -533,9 +515,13 @@ class HighsSession(ProgramSession):
         import highspy
 
         status = highspy.HighsBasisStatus
-        basic_columns = [status.kBasic if basic else status.kLower for basic in columns.tolist()]
-        basic_rows = [status.kBasic if basic else status.kNonbasic for basic in rows.tolist()]
-        _set_basis(self._highs, basic_columns, basic_rows)
+        basic = int(status.kBasic)
+        self.start_at(
+            (
+                np.where(columns, basic, int(status.kLower)),
+                np.where(rows, basic, int(status.kNonbasic)),
+            )
+        )
 
     @alone
     def start_at(self, statuses: tuple[np.ndarray, np.ndarray]) -> None:
@@ -625,19 +611,6 @@ class HighsSession(ProgramSession):
         if "kError" in str(status):
             message = highs.modelStatusToString(highs.getModelStatus())
             raise SolverError(f"HiGHS failed ({message}); solve with verbose=True to see its log")
-
-
-@functools.cache
-def _wrong_version() -> str:
-    """Return why the installed highspy is not used, and what to do; empty where it is."""
-    version = importlib.metadata.version("highspy")
-    if version.split(".")[:2] != list(_WRONG_WITH_INTEGERS):
-        return ""
-    return (
-        f"highspy {version} gives wrong optima of small integer programs (min 2x + 3z, x + z >= "
-        "4.5, z integer: 15, "
-        'where the optimum is 9); pip install "highspy!=1.14.*"'
-    )
 
 
 def _without_hipo() -> str:

@@ -335,11 +335,7 @@ def _set(pyo: Any, keys: list[Any], of: str) -> Any:
     """
     if len(set(keys)) < len(keys):
         twice = next(key for k, key in enumerate(keys) if key in keys[:k])
-        raise ModelError(
-            f"{of} has two elements that Pyomo would both call {twice!r}, since it writes tuples "
-            "out; give labels that "
-            "differ when they are written one behind the other"
-        )
+        raise ModelError(f"{of} has two elements that Pyomo would both call {twice!r}")
     lengths = {len(_flat(key)) for key in keys}
     return pyo.Set(
         initialize=keys, ordered=True, dimen=None if len(lengths) > 1 else max(lengths, default=1)
@@ -467,16 +463,9 @@ def read(model: Any, levels: Any) -> tuple[Program, Any, Any]:
 
 def _named_component(model: Any, reference: Any) -> Any:
     """Return what a text names in the model; what is no text as it is."""
-    if not isinstance(reference, str):
-        return reference
-    component = model.find_component(reference)
+    component = model.find_component(reference) if isinstance(reference, str) else reference
     if component is None:
-        raise ModelError(
-            f"Pyomo model {model.name!r} has no component {reference!r} to be levels; give the name of "
-            "a constraint "
-            "… >= w*t where the model maximises t, or linear expressions: an Expression, a list of "
-            "them, or a dict"
-        )
+        raise ModelError(f"Pyomo model {model.name!r} has no component {reference!r} to be levels")
     return component
 
 
@@ -572,9 +561,8 @@ class _Columns:
         active = list(model.component_data_objects(pyo.Objective, active=True))
         if len(active) != 1:
             raise ModelError(
-                f"Pyomo model {model.name!r} has {len(active)} active objectives; constraints … >= "
-                "w*t as levels need "
-                "one, that maximises t (or give linear expressions as levels)"
+                f"Pyomo model {model.name!r} has {len(active)} active objectives; levels … >= w*t "
+                "need one, that maximises t"
             )
         terms, _ = self.linear(active[0].expr, f"objective {active[0].name!r}")
         cost = np.zeros(len(self.variables))

@@ -14,12 +14,11 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...errors import NotConvergedError, SolverError, UnsupportedError
 from ...models.programs.certificate import verify
 from ...models.programs.options import Options
-from ...models.programs.program import Block, Program, Sense
+from ...models.programs.program import Program, Sense, with_columns, with_rows
 from ...models.programs.protocols import Backend
 from ...models.programs.solution import Solution, solution_at
 from ...models.programs.status import Termination
@@ -233,33 +232,12 @@ def _extended(
 
     The rows are ``rows·x + new_columns·new`` = ``bound``, or ≥ it.
     """
-    from scipy.sparse import block_array
+    from scipy.sparse import hstack
 
-    matrix = block_array([[program.A, None], [rows, new_columns]]).tocsc()
-    matrix.sort_indices()
-    n_rows = program.n_rows
-    n_columns = program.n_columns
-    count = len(bound)
-    new = len(upper)
-    return Program(
-        name=program.name,
-        sense=sense,
-        c=costs,
-        offset=program.offset,
-        A=matrix,
-        row_lower=np.concatenate([program.row_lower, bound]),
-        row_upper=np.concatenate([program.row_upper, bound if equal else np.full(count, np.inf)]),
-        col_lower=np.concatenate([program.col_lower, np.zeros(new)]),
-        col_upper=np.concatenate([program.col_upper, upper]),
-        integrality=np.concatenate([program.integrality, np.zeros(new, dtype=np.uint8)]),
-        rows=(
-            *program.rows,
-            Block("argument", (("k", pd.RangeIndex(count)),), n_rows, n_rows + count),
-        ),
-        columns=(
-            *program.columns,
-            Block("segment", (("s", pd.RangeIndex(new)),), n_columns, n_columns + new),
-        ),
+    linear = program.replace(c=costs[: program.n_columns], sense=sense, logs=None, levels="")
+    wide = with_columns(linear, "segment", costs[program.n_columns :], 0.0, upper)
+    return with_rows(
+        wide, "argument", hstack([rows, new_columns]), bound, bound if equal else np.inf
     )
 
 

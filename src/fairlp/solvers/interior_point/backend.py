@@ -110,13 +110,7 @@ class InteriorPoint(BaseBackend):
 
     def _by_highs(self, program: Program, options: Options, reason: str) -> Solution:
         """Return the answer of HiGHS, which says why it is not ours."""
-        try:
-            solution = solve_on(Highs(), program, options)
-        except NotConvergedError as error:
-            raise NotConvergedError(
-                f"{self.name} did not solve {program.name!r}: {reason}, nor did HiGHS with "
-                "tangents; try solver='cvxpy:CLARABEL', or weights and powers that are less apart"
-            ) from error
+        solution = solve_on(Highs(), program, options)
         message = f"{solution.status.message} (by HiGHS: {reason})"
         return replace(
             solution,

@@ -22,11 +22,10 @@ from ...errors import NoSolutionError, UnsupportedError, quoted
 from ...models.notation.concave_levels import Curves, program_and_curves, required_levels
 from ...models.notation.model import Model
 from ...models.programs.backends import AnySolver, spelt
-from ...models.programs.program import Block, Program
+from ...models.programs.program import Program, with_columns, with_rows
 from ...models.programs.proof import Proof
 from ...models.programs.sizes import reach_of
 from ...tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, NEGLIGIBLE, ROUNDING, VERIFIED
-from ..backends.cvxpy_backend import unused
 from .answers import LeximinSolution
 from .levels import Levels, by_rows
 from .of_levels import by_levels
@@ -238,30 +237,12 @@ def _with_domains(program: Program, curves: Curves) -> Program:
     """Return the program with rows that keep arguments of logarithms and powers at least 0."""
     arguments = curves.terms.A[curves.has_ends]
     lower = -curves.terms.constant[curves.has_ends]
-    grown = _with_rows(program, "domain", arguments, lower, np.full(len(lower), np.inf))
+    grown = with_rows(program, "domain", arguments, lower)
     # A power below 0 is above 0, whatever its tangents say.
     is_inverse = curves.has_ends & (curves.signs < 0)
     col_lower = grown.col_lower.copy()
     col_lower[curves.columns[is_inverse]] = 0.0
     return grown.replace(col_lower=col_lower)
-
-
-def _with_rows(
-    program: Program, name: str, matrix: Any, lower: np.ndarray, upper: np.ndarray
-) -> Program:
-    """Return the program with a block of rows lower ≤ matrix·x ≤ upper behind its own."""
-    start = program.n_rows
-    stop = start + len(lower)
-    axes = (("at", pd.RangeIndex(len(lower))),)
-    block = Block(unused(name, program.rows), axes, start, stop)
-    grown = sp.csc_array(sp.vstack([program.A, sp.csc_array(matrix)]))
-    grown.sort_indices()
-    return program.replace(
-        A=grown,
-        row_lower=np.append(program.row_lower, lower),
-        row_upper=np.append(program.row_upper, upper),
-        rows=(*program.rows, block),
-    )
 
 
 @dataclass
@@ -347,7 +328,7 @@ class Tangents:
             signs.append(curves.signs[used])
         matrix = sp.vstack(matrices)
         limit, sign = np.concatenate(limits), np.concatenate(signs)
-        program = _with_rows(
+        program = with_rows(
             linear.program,
             "tangents",
             matrix,
@@ -369,24 +350,14 @@ def _inner_arguments(program: Program, curves: Curves, solver: Any) -> np.ndarra
     ends = np.flatnonzero(curves.has_ends)
     arguments = np.zeros((0, len(curves.columns)))
     is_open = np.ones(len(ends), dtype=bool)
-    wide = sp.hstack([program.A, sp.csc_array((program.n_rows, len(ends)))])
     size = abs(curves.terms.A[ends]).max(axis=1).toarray().reshape(-1) if len(ends) else ends
     rows = sp.hstack([curves.terms.A[ends], -sp.eye_array(len(ends))])
     start = program.n_columns
-    block = Block("room", (("k", pd.RangeIndex(len(ends))),), start, start + len(ends))
+    free = program.replace(c=np.zeros(start), levels="")
     while True:
-        raising = program.replace(
-            c=np.append(np.zeros(start), is_open / np.where(size > 0, size, 1.0)),
-            A=sp.csc_array(wide),
-            col_lower=np.append(program.col_lower, np.zeros(len(ends))),
-            col_upper=np.append(program.col_upper, np.where(size > 0, size, np.inf)),
-            integrality=np.append(program.integrality, np.zeros(len(ends), dtype=np.uint8)),
-            columns=(*program.columns, block),
-            levels="",
-        )
-        raising = _with_rows(
-            raising, "room", rows, -curves.terms.constant[ends], np.full(len(ends), np.inf)
-        )
+        cost = is_open / np.where(size > 0, size, 1.0)
+        raising = with_columns(free, "room", cost, 0.0, np.where(size > 0, size, np.inf))
+        raising = with_rows(raising, "room", rows, -curves.terms.constant[ends])
         solution = backend.solve(raising, options)
         if not solution.status.is_optimal:
             raise NoSolutionError(

@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ...errors import ModelError, nearest
+from ...errors import ModelError, nearest, quoted, require_known
 from ...models.notation.arrays import assemble
 from ...models.notation.compiler import compile_rows
-from ...models.notation.expressions import Expression, Index, parameter_values
+from ...models.notation.expressions import Index, parameter_values
 from ...models.notation.labels import axes_of
 from ...models.notation.model import Model
 from ...models.programs.backends import AnySolver
 from ...models.programs.options import Options
-from ...models.programs.program import CONTINUOUS, Block, Program
+from ...models.programs.program import Block, Program, with_columns, with_rows
 from ..backends import cvxpy_backend, pyomo_backend
 from ..backends.cvxpy_backend import unused
 from .outcomes import Oracle, Outcomes
@@ -93,9 +93,7 @@ def by_rows(program: Program, name: str, weights: Any) -> Levels:
     names = [block.name for block in program.rows]
     if name not in names:
         raise ModelError(
-            f"model {program.name!r} has no rows {name!r} to be levels; {nearest(name, names)}, or "
-            "give an expression "
-            "with an index, such as x.sum(i)"
+            f"model {program.name!r} has no rows {name!r} to be levels; {nearest(name, names)}"
         )
     block = program.rows[names.index(name)]
     levels = _raised(
@@ -118,11 +116,9 @@ def by_names(program: Program, names: Sequence[str], weights: Any) -> Levels:
         name: row for all_names in (labels, program.row_names) for row, name in enumerate(all_names)
     }
     for name in names:
-        if name not in row_of:
-            raise ModelError(
-                f"model {program.name!r} has no row {name!r} to be a level; "
-                f"{nearest(str(name), row_of)}"
-            )
+        require_known(
+            name, row_of, f"model {program.name!r} has no row {name!r} to be a level", ModelError
+        )
     places = np.array([row_of[name] for name in names], dtype=np.intp)
     if len(np.unique(places)) < len(places) or not len(places):
         raise ModelError(
@@ -184,15 +180,11 @@ def _raised(
 
 def by_expression(model: Any, levels: Any, weights: Any) -> Levels:
     """Return the model's feasible points, a column t, and rows (element k) − (weight k)·t ≥ 0."""
-    if not isinstance(model, Model) or not isinstance(levels, Expression):
+    over = getattr(levels, "indices", ())
+    if not isinstance(model, Model) or not over or levels.degree != 1:
         raise ModelError(
-            f"levels are {type(levels).__name__}; expected the name of rows, or an expression of a "
-            "Model"
-        )
-    over = levels.indices
-    if not over or levels.degree != 1:
-        raise ModelError(
-            f"levels {levels} are expected to be linear in the variables, and to have an index"
+            f"levels are {quoted(levels)}; expected the name of rows, or an expression of a Model, "
+            "linear in the variables, with an index"
         )
     base = model.compile()
     triples, constant = compile_rows(
@@ -230,9 +222,9 @@ def with_levels(
 
 def extended(
     base: Program,
-    columns: Block,
+    columns: str | Block,
     lowest: np.ndarray,
-    rows: Block,
+    rows: str | Block,
     matrix: Any,
     least: np.ndarray,
     cost: np.ndarray,
@@ -241,23 +233,9 @@ def extended(
 
     It maximises the cost of the new columns.
     """
-    size = len(columns)
-    wide = sp.hstack([base.A, sp.csc_array((base.n_rows, size))])
-    return base.replace(
-        sense="max",
-        c=np.append(np.zeros(base.n_columns), cost),
-        offset=0.0,
-        A=sp.csc_array(sp.vstack([wide, matrix])),
-        row_lower=np.append(base.row_lower, least),
-        row_upper=np.append(base.row_upper, np.full(len(rows), np.inf)),
-        col_lower=np.append(base.col_lower, lowest),
-        col_upper=np.append(base.col_upper, np.full(size, np.inf)),
-        integrality=np.append(base.integrality, np.full(size, CONTINUOUS, dtype=np.uint8)),
-        rows=(*base.rows, rows),
-        columns=(*base.columns, columns),
-        levels="",
-        logs=None,
-    )
+    free = np.zeros(base.n_columns)
+    base = base.replace(sense="max", c=free, offset=0.0, levels="", logs=None)
+    return with_rows(with_columns(base, columns, cost, lowest), rows, matrix, least)
 
 
 def of_oracle(people: Any, oracle: Oracle, levels: Any, weights: Any) -> Levels:

@@ -18,12 +18,11 @@ from ...errors import NoSolutionError, UnsupportedError
 from ...models.paths.engine import History
 from ...models.programs.backends import AnySolver, solve, spelt
 from ...models.programs.options import Options
-from ...models.programs.program import Block, Program
+from ...models.programs.program import Program
 from ...models.programs.protocols import Backend, Capability
 from ...models.programs.solution import Solution
 from ...models.programs.status import LIMITS, Termination
 from ...tolerances import ACCEPTED, AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE
-from ..backends.cvxpy_backend import unused
 from .answers import INTEGER, LeximinSolution
 from .by_levels import ServersByLevels
 from .level_errors import first_order
@@ -242,17 +241,10 @@ def with_ordered_sums(
             sp.hstack([sp.csr_array((k - 1, base.n_columns)), sum_of_lowest[: k - 1]]),
         ]
     )
-    columns, rows = (
-        Block(unused("ordered", blocks), (("at", pd.RangeIndex(count)),), start, start + count)
-        for blocks, start, count in (
-            (base.columns, base.n_columns, k * (size + 1)),
-            (base.rows, base.n_rows, matrix.shape[0]),
-        )
-    )
     lowest = np.tile(np.append(-np.inf, np.zeros(size)), k)
     least = np.append(np.tile(constant, k), sums)
     cost = sum_of_lowest[[k - 1]].toarray()[0]
-    return extended(base, columns, lowest, rows, matrix, least, cost)
+    return extended(base, "ordered", lowest, "ordered", matrix, least, cost)
 
 
 def _unproved(region: ServersByLevels, shift: float) -> str:

@@ -22,7 +22,7 @@ from ...models.notation.labels import Index, aligned, carries_labels
 from ...models.notation.model import Model
 from ...models.notation.reals import floats
 from ...models.programs.options import Options
-from ...models.programs.program import CONTINUOUS, Program
+from ...models.programs.program import Program, with_columns
 from ...models.programs.protocols import Backend, Capability, Session
 from ...models.programs.solution import Solution
 from ...tolerances import ACCEPTED, SOLVER_TIGHTEST
@@ -98,17 +98,9 @@ class Outcomes:
         fresh = sp.lil_array((program.n_rows, n_new))
         fresh[program.row_block("expected").slice] = new.T
         fresh[program.row_block("lottery").start] = 1.0
-        return program.replace(
-            c=np.append(program.c, np.zeros(n_new)),
-            A=sp.csc_array(sp.hstack([program.A, fresh])),
-            col_lower=np.append(program.col_lower, np.zeros(n_new)),
-            col_upper=np.append(program.col_upper, np.full(n_new, np.inf)),
-            integrality=np.append(program.integrality, np.full(n_new, CONTINUOUS, dtype=np.uint8)),
-            columns=(
-                *others,
-                replace(block, axes=((k.symbol, k.labels),), stop=block.start + len(k)),
-            ),
-        )
+        block = replace(block, axes=((k.symbol, k.labels),), stop=block.start + len(k))
+        larger = with_columns(program, block, np.zeros(n_new), entries=fresh)
+        return larger.replace(columns=(*others, block))
 
     def _numbers(self) -> Index:
         """Return the index of the outcomes found so far."""
