@@ -108,21 +108,6 @@ def test_what_does_not_fit_is_refused_by_name(instance, case):
         read(make(instance), instance)
 
 
-WRONG_FORMS = {
-    "nested too deeply": lambda data: {**data, "notes": json.loads("[" * 80 + "]" * 80)},
-    "parameters": lambda data: {**data, "parameters": []},
-    "times": lambda data: {**data, "times": 3},
-    "gap": lambda data: {**data, "gap": "x"},
-    "notes, entry 0": lambda data: {**data, "notes": [3]},
-    "users, entry 0: there is no 'share'": lambda data: {
-        **data,
-        "users": [{"user": "a", "tasks": 1}],
-    },
-    "unproved": lambda data: {**data, "unproved": None},
-    "there is no 'method'": lambda data: {
-        key: value for key, value in data.items() if key != "method"
-    },
-}
 
 
 def test_a_file_is_the_text_and_the_end_of_a_line(instance, tmp_path):
