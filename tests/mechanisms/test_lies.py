@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairlp
@@ -253,3 +254,21 @@ def test_a_user_who_counts_for_little_in_a_sum_may_lack_a_part_of_its_tasks(mech
     """At the optimum a twentieth of it changes the sum by a billionth of a thousandth."""
     allocation = fairlp.allocate(of_users([1], [1], weights=[1e9, 1.0]), mechanism)
     assert not moved(allocation, 1, 0, 0.05).certify()
+
+
+def test_a_task_where_a_queue_has_no_quota_is_told():
+    """Of two flavors one is not b's; there is room, and it has a little of it beside all that is due."""
+    nominal = {"resource1@pool == 'spot'": 4.0}
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1]],
+        [[6], [4]],
+        servers=["s", "p"],
+        server_attributes=pd.DataFrame({"pool": ["spot", "plain"]}, index=["s", "p"]),
+        queue=["a", "b"],
+        queues={"a": {"nominal": {**nominal, "resource1": 4.0}}, "b": {"nominal": nominal}},
+        task_limits=[2, np.inf],
+    )
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.certify()
+    tasks = allocation.tasks_array + np.array([[0.0, 0.0], [0.0, LIE]])
+    assert not dataclasses.replace(allocation, tasks_array=tasks).certify()

@@ -571,3 +571,23 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, suffix):
         except (FileFormatError, InstanceError):
             continue
         assert copy.equals(full_instance()), size
+
+
+@pytest.mark.parametrize("cell", ["nan", "NA", "None", "x", ""])
+def test_tasks_that_are_no_numbers_are_refused(tmp_path, cell):
+    instance = Instance.from_arrays([[1], [1]], [[4], [4]], users=["NA", "bob"], servers=["s", "t"])
+    path = tmp_path / "tasks.csv"
+    path.write_text(f"user,server,tasks\nNA,s,1\nbob,t,{cell}\n", encoding="utf-8")
+    with pytest.raises(
+        FileFormatError, match=r"tasks of user 'bob' on 't' are .*; expected a finite number"
+    ):
+        read_tasks(path, instance)
+    path.write_text(f"user,s,t\nNA,1,2\nbob,{cell},3\n", encoding="utf-8")
+    if cell:  # a pair that is not there has no tasks
+        with pytest.raises(FileFormatError, match="tasks of user 'bob' on 's' are"):
+            read_tasks(path, instance)
+    else:
+        assert read_tasks(path, instance).loc["bob"].tolist() == [0, 3]
+    path.write_text("user,server,tasks\nNA,s,1,9\n", encoding="utf-8")
+    with pytest.raises(FileFormatError, match="a row has more cells than there are columns"):
+        read_tasks(path, instance)

@@ -349,3 +349,33 @@ def test_an_optimum_of_one_program(tmp_path):
     assert checked(tmp_path / "one.json")[0] == 0
     paths, accepted_changes = tried(data, "")
     assert len(paths) > 500 and {path for path, _ in accepted_changes} <= FREE
+
+
+def test_programs_that_are_no_leximin_are_refused(proof):
+    """By the row or column that is wrong, before any round is looked at."""
+    program = proof["statement"]["program"]
+    t = proof["statement"]["level_column"]
+    fairness_row = [row[0] for row in program["rows"]].index("fairness[user1]")
+
+    def forged(change):
+        data = copy.deepcopy(proof)
+        change(data["statement"]["program"])
+        return why(data)
+
+    assert "column 'x[user1,server1]': a leximin" in forged(
+        lambda p: p["columns"][0].__setitem__(1, "1")
+    )
+    assert "column 't': a leximin" in forged(lambda p: p["columns"][t].__setitem__(1, "-1"))
+    assert "a leximin maximises" in forged(lambda p: p.update(sense="min"))
+    for change in (
+        lambda p: p["rows"][fairness_row].__setitem__(2, "100"),
+        lambda p: p["rows"][fairness_row].__setitem__(1, None),
+        lambda p: p["rows"][fairness_row][3].pop(),
+        lambda p: p["rows"][fairness_row][3][-1].__setitem__(1, "8"),
+    ):
+        assert "row 'fairness[user1]': rows of levels" in forged(change)
+    assert "row 'capacity[server1,resource1]': rows of levels" in forged(
+        lambda p: p["rows"][0][3].append([t, "-1"])
+    )
+    proof["statement"]["levels"].append(["user3", fairness_row, "1/4", None])
+    assert why(proof) == "level of 'user3': no row of its own, or no level"
