@@ -108,8 +108,6 @@ def test_what_does_not_fit_is_refused_by_name(instance, case):
         read(make(instance), instance)
 
 
-
-
 def test_a_file_is_the_text_and_the_end_of_a_line(instance, tmp_path):
     allocation = fairlp.allocate(instance, "drfh")
     text = allocation.to_json(tmp_path / "answer.json")
