@@ -118,3 +118,12 @@ def test_one_wrong_number_is_enough(failure, deviation):
         problem, x * (1 + deviation if failure == "overuse" else 1 - deviation), p
     )
     assert not certificate and getattr(certificate, failure) > deviation / 20
+
+
+def test_a_bottleneck_is_used_up_however_much_is_asked_of_another_resource():
+    """The first user asks for most of the first resource, of which there is enough for all."""
+    problem = Requests.of(
+        Instance.from_arrays([[8.0, 1.0], [0.0, 4.0]], [[100.0, 20.0]], task_limits=[12, 9])
+    )
+    table = check_complaints(problem, np.array([12.0, 2.0])).table
+    assert table["bottleneck"].tolist() == ["resource2", "resource2"]

@@ -194,3 +194,11 @@ def test_one_task_at_a_time_is_that_of_rationals(rule, offset, ties):
             counts[pick.user] += pick.runs
             assert pick.tasks == counts[pick.user]
         assert np.bincount(served, minlength=users).tolist() == tasks.tolist()
+
+
+def test_many_tasks_that_are_placed_at_once_are_no_more_than_a_limit():
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1], [2]], [[10**6], [10**6]], task_limits=[5, np.inf, 10**5]
+    )
+    totals = fairlp.allocate(instance, "drfh-first-fit").totals
+    assert totals.tolist() == [5, 2 * 10**6 - 5 - 2 * 10**5, 10**5]
