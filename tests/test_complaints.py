@@ -183,7 +183,7 @@ def test_criteria_and_their_errors():
         0.5
     )
     for method in SINGLE:
-        with pytest.raises(UnknownNameError, match="method='milp'"):
+        with pytest.raises(UnknownNameError, match="one of milp"):
             fairlp.allocate(instance, "njc", method=method, criterion="user1")
     with pytest.raises(UnknownNameError, match="did you mean 'utilization'"):
         fairlp.allocate(instance, "njc", criterion="utilisation")

@@ -13,7 +13,7 @@ from profiles import by_day
 MODULES = [name for name in fairlp.__all__ if isinstance(getattr(fairlp, name), ModuleType)]
 
 
-@pytest.mark.parametrize("name", by_day(MODULES, 4))
+@pytest.mark.parametrize("name", by_day(MODULES, 8))
 def test_a_public_module_is_imported_by_its_public_name(name):
     public = getattr(getattr(fairlp, name), "__all__", None) or ["FairlpError"]
     lines = (

@@ -78,7 +78,7 @@ def test_every_mechanism_with_a_certificate_has_a_case():
     assert proved == {case.split(",")[0] for case in CASES}
 
 
-@pytest.mark.parametrize("mechanism", ["mnw", "drf-milp"])
+@pytest.mark.parametrize("mechanism", [pytest.param("mnw", marks=pytest.mark.slow), "drf-milp"])
 def test_one_task_of_many_in_the_wrong_place_is_told(mechanism):
     """With a thousand tasks of each, one that moves changes the optimum by a millionth."""
     allocation = fairlp.allocate(of_users([0.005], [0.005]), mechanism)

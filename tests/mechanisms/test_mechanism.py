@@ -24,6 +24,7 @@ from fairlp.mechanisms.mechanism import MethodCall, TasksResult
 from fairlp.mechanisms.table import TABLE, find
 from fairlp.models.paths.pool import PoolRows
 from own_back_ends import Halves, MuteNothing, Nothing, Truthful
+from profiles import by_day
 
 
 def pool(**options):
@@ -274,7 +275,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "method"), PAIRS, ids=[f"{n}-{m.name}" for n, m in PAIRS])
+@pytest.mark.parametrize(("name", "method"), by_day(PAIRS, 3))
 def test_a_named_solver_is_used_or_refused(name, method):
     """On one server, on several, with queues and with rates, wherever the mechanism is defined."""
     pool = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[9, 9]], task_limits=[3, 4])

@@ -176,6 +176,7 @@ def old_version(*_):
     raise AssertionError("it ran")
 
 
+@pytest.mark.slow
 def test_a_worker_with_another_fairlp_refuses(monkeypatch):
     with run_on(2, "loky"):
         monkeypatch.setattr(runner, "__version__", "0.0.1")

@@ -51,6 +51,7 @@ def test_a_dump_alone_is_the_usual_report(unfair):
     assert "dump-table" not in Path("page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_exit_code_is_about_the_period(fair, unfair):
     run("report", fair, "--exit-code", code=ExitCode.OK)
     run("report", dumps(fair)[0], "--exit-code", code=ExitCode.NO)

@@ -15,7 +15,7 @@ import fairlp
 from fairlp import Instance
 from fairlp.errors import InstanceError
 from fairlp_research.simulation.allocators import allocator
-from profiles import many
+from profiles import by_day, many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import counted
 
@@ -29,7 +29,7 @@ def past_of(instance, levels):
     return pd.Series(levels, index=list(instance.users), dtype=float)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", by_day(MECHANISMS, 3))
 @pytest.mark.parametrize("method", ["rounds", "lp", "interior-point"])
 @pytest.mark.parametrize(
     ("past", "expected"), [((0.5, 0), (0.25, 0.75)), ((2, 0), (0, 1)), ((3, 3), (0.5, 0.5))]

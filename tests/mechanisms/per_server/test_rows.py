@@ -137,7 +137,7 @@ def test_a_check_takes_labels_in_any_order_and_refuses_what_does_not_fit():
         assert not check(instance, allocation.tasks.iloc[:2])
     with pytest.raises(InstanceError, match=r"the allocation .*'first'"):
         check(instance, allocation.tasks.rename(columns={"server1": "first"}))
-    with pytest.raises(InstanceError, match="not finite"):
+    with pytest.raises(InstanceError, match="expected a finite number"):
         check(instance, np.full((3, 2), np.nan))
     with pytest.raises(UnknownNameError, match="no user is called 'user4'"):
         fairlp.per_server.could_gain(instance, allocation, "user4")

@@ -166,6 +166,7 @@ FORMULAS = {
 }
 
 
+@pytest.mark.slow
 def test_an_index_of_two_models_or_of_an_instance_does_not_grow():
     model, p = small()
     other = Model("other", indices=(p,))

@@ -12,7 +12,7 @@ import fairlp
 from fairlp import Index, Model
 from fairlp.errors import ModelError
 from fairlp.models.files.programs import read_program
-from profiles import many
+from profiles import chequered, many
 
 N = Index("n", ["ann", "bob"], "user")
 SEEDS = st.integers(0, 2**32 - 1)
@@ -41,8 +41,7 @@ def values_at(place, breakpoints, heights):
     return values
 
 
-@pytest.mark.parametrize("solver", ["highs", "scipy"])
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(("solver", "name"), chequered(["highs", "scipy"], list(FUNCTIONS)))
 def test_on_a_grid_y_is_between_nothing_but_the_values_of_the_function(name, solver):
     breakpoints, heights = FUNCTIONS[name]
     grid = np.union1d(np.linspace(breakpoints[0], breakpoints[-1], 7), breakpoints)
@@ -154,8 +153,9 @@ def test_breakpoints_that_fall_or_stand_three_times_are_refused(breakpoints):
     assert list(model.variables) == ["x"]
 
 
-@pytest.mark.parametrize("file", ["m.lp", "m.mps", "full", "native"])
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("file", "name"), chequered(["m.lp", "m.mps", "full", "native"], list(FUNCTIONS))
+)
 def test_files_have_the_jumps(name, file, tmp_path):
     breakpoints, heights = FUNCTIONS[name]
     model = Model("m")

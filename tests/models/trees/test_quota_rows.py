@@ -18,6 +18,7 @@ from fairlp.models.instances.quotas import Lanes
 from fairlp.models.paths.pool import PoolRows
 from fairlp.models.trees.quota_rows import QuotaRows
 from fairlp.models.trees.quotas import QuotaPath
+from profiles import many
 
 #: A relative excess of a quota that is no rounding, and a rise that makes one.
 CLEAR = 1e-9
@@ -38,7 +39,7 @@ def excess(books, instance, tasks):
     return max(books.excess(tasks)[0], over_pool)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(many(120)))
 @pytest.mark.parametrize("draw", [random_cohorts, lending_cohorts, lending_cohorts_and_strays])
 def test_a_path_goes_as_far_as_quotas_by_definition_allow(draw, seed):
     instance = instance_of(*draw(seed))
@@ -53,7 +54,7 @@ def test_a_path_goes_as_far_as_quotas_by_definition_allow(draw, seed):
         path = path.after(t, stops)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(many(120)))
 @pytest.mark.parametrize("draw", [random_cohorts, lending_cohorts, lending_cohorts_and_strays])
 def test_who_is_blocked_exceeds_a_quota_with_any_more_and_nobody_else_does(draw, seed):
     instance = instance_of(*draw(seed))

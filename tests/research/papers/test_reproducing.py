@@ -72,6 +72,7 @@ def test_an_item_is_registered_once():
         OURS["002"].item("Figure 3", "again")
 
 
+@pytest.mark.slow
 def test_a_ledger_goes_to_data_and_back():
     keys = [
         "001 Theorem 2, worst case",

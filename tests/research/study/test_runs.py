@@ -67,6 +67,7 @@ def has_same_bits(first, second):
 # the same numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "workers"), [("loky", 2), ("loky", 3), ("threading", 3), ("sequential", 1)]
 )
@@ -123,6 +124,7 @@ def test_rows_are_in_order_of_points_and_runs():
     assert frame["error"].tolist()[1] == "it failed" and frame["key"].tolist()[2] == "k1"
 
 
+@pytest.mark.slow
 def test_the_studies_of_the_documentation_run(tmp_path, monkeypatch):
     """Python blocks one after the other in one namespace, fewer runs of each; YAML blocks are read."""
     monkeypatch.chdir(tmp_path)

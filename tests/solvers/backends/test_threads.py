@@ -47,10 +47,7 @@ print("ten answers")
 
 @pytest.mark.parametrize(
     "solver",
-    [
-        name if name == "pyomo:highs" else pytest.param(name, marks=pytest.mark.slow)
-        for name in INSTALLED
-    ],
+    INSTALLED,
 )
 def test_ten_threads_have_ten_answers(solver):
     process = subprocess.run(

@@ -55,7 +55,7 @@ def check_against_bisection(seed):
     return bool(proof)
 
 
-@pytest.mark.parametrize("seed", range(many(80)))
+@pytest.mark.parametrize("seed", range(many(40)))
 def test_mixtures_of_levels_are_those_of_bisection(seed):
     check_against_bisection(seed)
 
