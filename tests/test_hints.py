@@ -19,6 +19,7 @@ import fairlp
 from fairlp import Index, Model
 from fairlp.hints import HINTS
 from idioms import REFUSED, WORKING
+from profiles import by_day
 
 #: Modules that an idiom may name.
 MODULES = {
@@ -56,7 +57,7 @@ def names():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("idiom", WORKING)
+@pytest.mark.parametrize("idiom", by_day(WORKING, 3))
 def test_an_idiom_works(idiom, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(idiom, names())

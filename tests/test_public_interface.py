@@ -26,7 +26,7 @@ def test_it_has_names_members_errors_commands_and_exit_codes():
     text = WRITTEN.read_text(encoding="utf-8")
     for line in (
         "function fairlp.allocate(instance: Instance, mechanism: str | Mechanism,",
-        "class fairlp.Variable(Masked)",
+        "class fairlp.Variable(Masked, VariablePart)",
         "  .shift(index: Index, steps: int = 1, *, cyclic: bool = False, initial: Any = None) -> Expression",
         "class fairlp.errors.UnknownNameError(FairlpError, LookupError, ValueError)",
         "mechanism drfh",

@@ -147,6 +147,7 @@ def test_a_folder_keeps_runs_for_any_number_of_workers(tmp_path, log, expected):
     folder = tmp_path / "runs"
     assert has_same_bits(make().run(folder=folder, workers=2).frame, expected)
     assert len(list(folder.rglob("output.pkl"))) == 12
+    calls(log)  # up to here
     for backend in ("sequential", "threading", "loky"):
         assert has_same_bits(make().run(folder=folder, workers=2, backend=backend).frame, expected)
     assert calls(log) == 0 and len(list(folder.rglob("output.pkl"))) == 12
