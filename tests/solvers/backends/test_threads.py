@@ -45,6 +45,7 @@ print("ten answers")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solver",
     INSTALLED,
