@@ -91,7 +91,9 @@ def test_parts_are_parts_of_the_whole_and_one_part_is_all(peers, seed, count):
 @pytest.mark.slow
 def test_the_script_prints_its_tables(monkeypatch, capsys):
     monkeypatch.setattr(
-        sys, "argv", ["races.py", *["gavel", "pop", "--jobs", "4", "--pop", "12", "--parts", "2"]]
+        sys,
+        "argv",
+        ["races.py", *["gavel", "pop", "soroush", "--jobs", "4", "--pop", "12", "--parts", "2"]],
     )
     with benchmark("races") as script:
         script.main()

@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from fairlp import toolkit  # its readers of YAML are imported only when used
 from fairlp.errors import FileFormatError
-from fairlp.toolkit import csv_text, home, require_folder, write_document, write_text
+from fairlp.toolkit import csv_text, home, require_folder, write_text
 
 
 def write(
@@ -22,7 +23,7 @@ def write(
     target = home(path)
     suffix = target.suffix.lower().removeprefix(".")
     if suffix == "json":
-        return write_document(target, document())
+        return toolkit.write_document(target, document())
     texts = {"csv": lambda: csv_text(table()), **others}
     if suffix not in texts:
         raise FileFormatError(

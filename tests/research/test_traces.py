@@ -181,7 +181,7 @@ def test_the_real_trace(tmp_path):
         "V100M32": 30,
         "A10": 2,
     }
-    for target in ("trace.json", "trace.yaml", "trace"):
+    for target in ("trace.json", "trace.yaml"):
         files.write(instance, tmp_path / target)
         assert files.read(tmp_path / target).equals(instance)
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import fairlp
-from fairlp import solvers
+from fairlp import solvers, toolkit
 from fairlp.errors import StudyError, UnknownNameError, quoted, require_known
-from fairlp.toolkit import home, read_document, write_document
+from fairlp.toolkit import home
 
 from ..runner import source_of, sources_of_mechanism
 from . import functions
@@ -366,7 +366,7 @@ class Study:
         StudyError, UnknownNameError
             As of :meth:`from_dict`, with the file's name.
         """
-        document = read_document(home(path))
+        document = toolkit.read_document(home(path))
         try:
             return cls.from_dict(document, allow_code=allow_code)
         except (UnknownNameError, StudyError) as error:
@@ -391,7 +391,7 @@ class Study:
         StudyError
             As of :meth:`to_dict`.
         """
-        return write_document(path, self.to_dict())
+        return toolkit.write_document(path, self.to_dict())
 
 
 def _portable(options: Plain) -> dict[str, Any]:

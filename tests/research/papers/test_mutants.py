@@ -21,7 +21,7 @@ def document():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["json", "csv", "md", "svg"])
+@pytest.mark.parametrize("suffix", ["json", "csv", "md"])
 def test_a_changed_ledger_is_written_or_refused_in_words(document, tmp_path, suffix):
     written = 0
     for seed in range(150):
