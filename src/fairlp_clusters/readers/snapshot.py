@@ -74,6 +74,14 @@ class Snapshot:
     node_count : int
         The nodes of the instance. A node has a server more for each user whose tasks may stay on
         it, though it would not take them now.
+    time : Timestamp
+        When the dump was made; NaT where that is not known.
+    version : str
+        Of the scheduler, or of the cluster; empty where the dump does not say.
+    files : tuple of str
+        The names of the files.
+    kept : Series
+        By server, the state of nodes of which the scheduler keeps what is free for a job of its choice.
     jobs : Series
         Of Slurm: how many jobs ``run``, ``wait`` and ``are held``, as ``squeue -r`` counts them. A
         job on two nodes is two tasks of the instance.
@@ -106,6 +114,10 @@ class Snapshot:
     no_verdict: str = ""
     limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
     node_count: int = 0
+    time: pd.Timestamp = pd.NaT  # type: ignore[assignment]
+    version: str = ""
+    files: tuple[str, ...] = ()
+    kept: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
 
     @lists(formulations.options.FairTasksOptions)
     def fair_with_past(

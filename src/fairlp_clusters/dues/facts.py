@@ -1,4 +1,4 @@
-"""The subject of a report: an instance, its running tasks (if known) and waiting tasks."""
+"""Facts: an instance, its running tasks (if known), those that wait, and what else a dump says."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from .tenants import Tenants
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
-    """An instance, the tasks that run now, and those that wait.
+class Facts:
+    """What a dump says: who schedules, when, who holds, who waits, the scheduler's own words.
 
     Attributes
     ----------
@@ -47,46 +47,24 @@ class Subject:
         The tasks that run now.
     waiting : ndarray, shape (N,)
         Tasks that wait; infinite where their number is not known.
+    name : str
+        The name in a title.
     homeless : DataFrame
         ``user``, ``queue``, ``tasks`` that wait of users who may run on no server, and are no users
         of the instance, and ``why`` no server may take them.
-    not_understood : DataFrame
-        The parts of the dump that its reader leaves out.
-    scheduler, name : str
-        The scheduler of the dump (empty: none), and the name of the subject in a title.
-    held : DataFrame
-        ``user``, ``queue``, ``tasks`` that may not run yet, and the scheduler's own ``reason``.
-    hidden : Series
-        By resource, the use that nodes report beyond the tasks of the dump.
     excluded : Series
         By resource, the amounts of users who are left out of the report.
-    shares : DataFrame
-        Of queues with quotas, their weighted shares, and those that the scheduler prints.
     tenants : Tenants
         Those whom the scheduler promises a share; by default each user.
-    jobs : Series
-        Jobs that ``run``, ``wait`` and ``are held``, of a scheduler that counts jobs.
-    plugin : str
-        The plugin of Volcano that shares among its queues; empty for none.
     waiting_jobs : list of WaitingJob
         The jobs that wait; by default those of the job sizes of the instance.
-    asleep : ndarray of bool, shape (K,)
-        Servers that sleep, and start when tasks need them.
+    asleep, kept : ndarray of bool, shape (K,)
+        Servers that sleep, and start when tasks need them; servers of which the scheduler keeps what
+        is free for a job of its choice.
     pieces : mapping
         Of servers (by position) that stand for several machines, what is free on each.
-    preemption : str
-        What the scheduler says of who gives way to whom.
-    no_fair_sharing : str
-        Why the scheduler does not share fairly what queues lend; empty where it does.
-    no_verdict : str
-        Why there is no verdict; empty where there may be one.
-    limits_reached : Series
-        Limits besides queues and nodes that are used up, in words.
-    node_count : int
-        The nodes that the servers stand for.
-    history : Series
-        The past of each user, as a state of :func:`fairlp.allocate` at ``half_life=1``; empty where
-        the dump has none.
+    others
+        As a :class:`~fairlp_clusters.Snapshot` has them; empty of an instance.
     """
 
     instance: Instance
@@ -112,12 +90,16 @@ class Subject:
     history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
     waiting_jobs: list[WaitingJob] = None  # type: ignore[assignment]
     asleep: np.ndarray = None  # type: ignore[assignment]
+    kept: np.ndarray = None  # type: ignore[assignment]
     pieces: Mapping[int, np.ndarray] = field(default_factory=dict)
     preemption: str = ""
     no_fair_sharing: str = ""
     no_verdict: str = ""
     limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
     node_count: int = 0
+    time: pd.Timestamp = pd.NaT  # type: ignore[assignment]
+    version: str = ""
+    files: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # What is not given follows from the instance.
@@ -126,6 +108,7 @@ class Subject:
             "tenants": lambda: Tenants.each_user(instance),
             "waiting_jobs": lambda: jobs_that_wait(instance, self.waiting),
             "asleep": lambda: np.zeros(len(instance.servers), dtype=bool),
+            "kept": lambda: np.zeros(len(instance.servers), dtype=bool),
         }
         for name, default in defaults.items():
             if getattr(self, name) is None:
@@ -133,8 +116,8 @@ class Subject:
         if not self.node_count:
             object.__setattr__(self, "node_count", instance.n_servers)
 
-    def without(self, names: Iterable[str], required: bool = True) -> Subject:
-        """Return the subject without users and queues of these names.
+    def without(self, names: Iterable[str], required: bool = True) -> Facts:
+        """Return the facts without users and queues of these names.
 
         The amounts that they use count as used, by no user of the subject. ``required``: whether each
         name has to be one of a user or queue.
@@ -160,7 +143,7 @@ class Subject:
         if self.tasks is None:
             return selected
 
-        # Their use is no capacity of the subject,
+        # Their use is no capacity of these facts,
         tasks = self.tasks[is_excluded]
         demands = instance.demands[is_excluded]
         used = tasks.T @ demands
@@ -217,14 +200,14 @@ class Subject:
         )
 
 
-#: The arguments that reports take: see `subject_of`.
-ClusterSource: TypeAlias = Subject | Snapshot | Instance | str | Path
+#: The arguments that reports take: see `facts_of`.
+ClusterSource: TypeAlias = Facts | Snapshot | Instance | str | Path
 
 
-def subject_of(
+def facts_of(
     source: ClusterSource, observed: Any = None, scheduler: str | None = None
-) -> Subject:
-    """Return the subject of a report.
+) -> Facts:
+    """Return the facts of a report.
 
     Parameters
     ----------
@@ -248,7 +231,7 @@ def subject_of(
         source = read(source)
     if isinstance(source, Snapshot):
         return _of_snapshot(source, observed, source.scheduler)
-    if isinstance(source, Subject):
+    if isinstance(source, Facts):
         return source
     if not isinstance(source, Instance):
         raise InstanceError(
@@ -257,9 +240,9 @@ def subject_of(
         )
     limits = source.task_limits
     if observed is None:
-        return Subject(source, None, limits.copy(), name=source.name)
+        return Facts(source, None, limits.copy(), name=source.name)
     tasks = running_tasks(source, observed)
-    return Subject(source, tasks, np.maximum(limits - tasks.sum(axis=1), 0.0), name=source.name)
+    return Facts(source, tasks, np.maximum(limits - tasks.sum(axis=1), 0.0), name=source.name)
 
 
 def running_tasks(instance: Instance, observed: Any) -> np.ndarray:
@@ -286,8 +269,8 @@ def running_tasks(instance: Instance, observed: Any) -> np.ndarray:
     return tasks
 
 
-def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
-    """Return a snapshot as a subject of a report."""
+def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Facts:
+    """Return the facts of a snapshot."""
     if observed is not None:
         raise InstanceError(
             "a snapshot has its own running tasks; give observed= with an Instance only"
@@ -297,30 +280,41 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
     requests = dump.waiting[["user", "queue", "tasks"]].assign(why=_reasons(dump.waiting))
     is_user = requests["user"].isin(users) & (dump.waiting["nowhere"] == "")
     waiting = requests[is_user].groupby("user")["tasks"].sum().reindex(users, fill_value=0)
-    return Subject(
+    servers = list(instance.servers)
+    return Facts(
         instance=instance,
         tasks=dump.observed.tasks_array,
         waiting=waiting.to_numpy(dtype=float),
-        homeless=requests[~is_user].reset_index(drop=True),
-        not_understood=dump.not_understood,
-        scheduler=dump.scheduler,
         name=name,
-        held=dump.held,
-        hidden=dump.hidden,
-        shares=dump.shares,
+        homeless=requests[~is_user].reset_index(drop=True),
         tenants=Tenants.named(dump.tenants.reindex(users)),
-        jobs=dump.jobs,
-        plugin=dump.plugin,
-        history=dump.history,
         waiting_jobs=waiting_from(dump.waiting_jobs, users),
-        asleep=np.array([server in dump.asleep.index for server in instance.servers], dtype=bool),
+        asleep=np.isin(servers, list(dump.asleep.index)),
+        kept=np.isin(servers, list(dump.kept.index)),
         pieces=_pieces(dump),
-        preemption=dump.preemption,
-        no_fair_sharing=dump.no_fair_sharing,
-        no_verdict=dump.no_verdict,
-        limits_reached=dump.limits_reached,
-        node_count=dump.node_count,
+        **{field: getattr(dump, field) for field in _OF_THE_DUMP},
     )
+
+
+#: What facts have from a snapshot as it is.
+_OF_THE_DUMP = (
+    "not_understood",
+    "scheduler",
+    "held",
+    "hidden",
+    "shares",
+    "jobs",
+    "plugin",
+    "history",
+    "preemption",
+    "no_fair_sharing",
+    "no_verdict",
+    "limits_reached",
+    "node_count",
+    "time",
+    "version",
+    "files",
+)
 
 
 def _pieces(dump: Snapshot) -> dict[int, np.ndarray]:
