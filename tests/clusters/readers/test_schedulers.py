@@ -8,10 +8,8 @@ import pytest
 
 import kubernetes_dumps as kubernetes
 from cli_runner import run
-from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import subject_of
-from fairlp_clusters.page.headline import headline, is_fair
 from kubernetes_dumps import node, pod, thing
+from verdicts import judged, lines_of
 
 
 def alone(**waiting):
@@ -26,7 +24,7 @@ def alone(**waiting):
 
 
 def compared(folder: Path, items):
-    return ShareComparison.of(subject_of(kubernetes.written(folder, *items)))
+    return judged(kubernetes.written(folder, *items))
 
 
 def says(message):
@@ -35,7 +33,7 @@ def says(message):
 
 
 def test_without_such_a_fact_b_is_short(tmp_path):
-    lines = headline(compared(tmp_path, alone(status=says("0/1: 1 Insufficient cpu."))))
+    lines = lines_of(compared(tmp_path, alone(status=says("0/1: 1 Insufficient cpu."))))
     assert lines[0].startswith("Not fair: b is 4 tasks short")
 
 
@@ -59,7 +57,7 @@ GATE = [{"name": "kueue.x-k8s.io/admission"}]
 )
 def test_who_else_schedules_leaves_shares_and_no_verdict(tmp_path, items, words, monkeypatch):
     comparison = compared(tmp_path, items)
-    assert headline(comparison)[0].startswith("No verdict: ") and words in headline(comparison)[0]
+    assert lines_of(comparison)[0].startswith("No verdict: ") and words in lines_of(comparison)[0]
     assert comparison.tenants.loc["a", "share"] == 1 and not comparison.short.size
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
@@ -76,7 +74,7 @@ def test_who_else_schedules_leaves_shares_and_no_verdict(tmp_path, items, words,
     ],
 )
 def test_what_is_not_lack_of_room_is_owed_nothing(tmp_path, items):
-    assert is_fair(compared(tmp_path, items))
+    assert compared(tmp_path, items).is_fair
 
 
 def test_pods_that_end_hold_nothing_and_nominated_ones_have_their_room(tmp_path):
@@ -84,7 +82,7 @@ def test_pods_that_end_hold_nothing_and_nominated_ones_have_their_room(tmp_path)
     for each in items[1:5]:
         each["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     comparison = compared(tmp_path / "ending", items)
-    assert comparison.tenants["tasks"].tolist() == [4, 0] and is_fair(comparison)
+    assert comparison.tenants["tasks"].tolist() == [4, 0] and comparison.is_fair
     for each in items[9:]:
         each["status"]["nominatedNodeName"] = "n0"
     comparison = compared(tmp_path / "nominated", items)
