@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -190,6 +191,8 @@ class KubernetesReader:
         self.taints: dict[str, Taints] = {}
         self.priorities: dict[str, float] = {}  # of PriorityClasses
         self.groups: list[NodeGroup] = []  # of the autoscaler
+        #: Pods that are being deleted.
+        self._ending: list[Pod] = []
         #: Pods that a controller was refused, and why.
         self.refused: list[Pod] = []
         notes = self.cluster.notes
@@ -253,6 +256,8 @@ class KubernetesReader:
         if not name:
             raise EntryError("it has no name")
         taints = taints_of(mapping_at(manifest, "spec"))
+        version = text_at(manifest, "status", "nodeInfo", "kubeletVersion").removeprefix("v")
+        self.cluster.version = max(self.cluster.version, version, key=_version_order)
         closed = "cordoned" if value_at(manifest, "spec", "unschedulable", kind=bool) else ""
         if text_at(manifest, "metadata", "deletionTimestamp"):
             closed = "being deleted"
@@ -298,6 +303,9 @@ class KubernetesReader:
         key = pod.namespace, pod.name
         if key in self.pods:
             self.note(*pod.where, "an earlier pod has this name", "left out")
+            return
+        if pod.is_ending:
+            self._ending.append(pod)
             return
         self.schedulers.see_pod(pod)
         shared = self.shared_values.setdefault
@@ -404,6 +412,8 @@ class KubernetesReader:
             cluster.preemption = "Kubernetes lets pods give way to pods of higher priority alone"
         places = self._places()
 
+        for pod in self._ending:
+            cluster.end(pod.node, pod.demand)
         self._count_pods()
         present: dict[tuple[str, str], Counter[Demand]] = {}
         for pod in self.pods.values():
@@ -489,6 +499,9 @@ class KubernetesReader:
             self._wait(leaf, pod)
             return
         add_amounts(free, dict(leaf.demand), -1)
+        ending = self.cluster.ending.get(pod.nominated, {})
+        for name, taken in leaf.demand:  # it takes the place of what ends there
+            ending[name] = max(ending.get(name, 0.0) - taken, 0.0)
         self.cluster.run(leaf, pod.nominated, pod.where)
         action = "it counts as one that runs there"
         self.note(*pod.where, f"node {pod.nominated!r} is kept for it (nominatedNodeName)", action)
@@ -544,6 +557,11 @@ class KubernetesReader:
         owner = f"{pod.namespace}/{pod.owner}"
         label = f"{pod.namespace}/{pod.owner.partition('/')[2]}"
         return Leaf(queue, owner, label, pod.demand, pod.place, tenant=queue)
+
+
+def _version_order(version: str) -> list[int]:
+    """Return the numbers of a version, by which it is the newer one."""
+    return [int(digits) for digits in re.findall("[0-9]{1,9}", version)]
 
 
 def _request_of(pod: Pod) -> Request:

@@ -424,7 +424,8 @@ class Pod(NamedTuple):
     ``gate`` is why it may not run yet even with room for it; empty where it may. ``message`` is
     what the scheduler says of it while it waits, ``has_quota`` whether Kueue admitted it, and
     ``left_out`` the constraints on its nodes that do not count here. ``waits_for_quota`` is whether
-    Kueue's gate holds it, and ``nominated`` the node on which room is being made for it.
+    Kueue's gate holds it, ``nominated`` the node on which room is being made for it, and
+    ``is_ending`` whether it is being deleted.
     """
 
     file: str
@@ -447,6 +448,7 @@ class Pod(NamedTuple):
     priority_class: str = ""
     waits_for_quota: bool = False
     nominated: str = ""
+    is_ending: bool = False
 
     @property
     def where(self) -> Where:
@@ -548,9 +550,9 @@ def pod_of(
     if phase in _FINISHED:
         notes.add(*where, f"it has finished ({phase})", "left out: it holds nothing")
         return None
-    if text_at(manifest, "metadata", "deletionTimestamp"):
+    is_ending = bool(text_at(manifest, "metadata", "deletionTimestamp"))
+    if is_ending:
         notes.add(*where, "it is being deleted", "left out: what it holds is about to be free")
-        return None
 
     kind, owner = _created_by(manifest)
     specs = KnownSpecs() if specs is None else specs
@@ -582,6 +584,7 @@ def pod_of(
         priority_class=spec.priority_class,
         waits_for_quota=spec.waits_for_quota,
         nominated="" if node else text_at(manifest, "status", "nominatedNodeName"),
+        is_ending=is_ending,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,7 +64,7 @@ def snapshot_of(
     by: Literal["owner", "queue"] = "owner",
 ) -> Snapshot:
     """Read the files of one dump, which messages call by its path; see :func:`fairlp_clusters.snapshot`."""
-    from . import kubernetes, slurm, yarn
+    from . import dumps, kubernetes, slurm, yarn
 
     # A reader reads file after file, and then returns the cluster and where its tasks may run.
     readers: dict[str, Any] = {
@@ -100,7 +101,12 @@ def snapshot_of(
         if of_file != scheduler:
             message = f"it is of {of_file}" if of_file else "it is of no scheduler that is known"
             cluster.notes.add(file.name, "the file", message, "left out")
-    return assemble(cluster, allowed, path, capacity, by)
+    read_files = tuple(file for file, of_file in schedulers.items() if of_file == scheduler)
+    return replace(
+        assemble(cluster, allowed, path, capacity, by),
+        time=dumps.time_of_dump(dumps.Dump(Path(path).name, read_files)),
+        files=tuple(file.name for file in read_files),
+    )
 
 
 def _only_scheduler(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +24,7 @@ from .cluster import (
     Request,
     demand_of,
     first_time,
+    mapping_at,
     text_at,
 )
 from .rows import Allowed
@@ -59,6 +61,22 @@ _KEYS_OF_FILES = frozenset(
 _UNNAMED = "(not named)"
 
 
+#: The version in what ``scontrol show config`` prints.
+_VERSION = re.compile(r"^SLURM_VERSION\s*=\s*(\S+)", re.MULTILINE)
+
+
+def _version_of(meta: Record) -> str:
+    """Return the version of Slurm that a file of JSON is from, of all forms of its ``meta``.
+
+    >>> _version_of({"Slurm": {"version": {"major": 23, "minor": 11, "micro": 4}}})
+    '23.11.4'
+    """
+    slurm = mapping_at(meta, "slurm") or mapping_at(meta, "Slurm")
+    parts = mapping_at(slurm, "version")
+    numbers = [str(parts[name]) for name in ("major", "minor", "micro") if name in parts]
+    return text_at(slurm, "release") or ".".join(numbers)
+
+
 def _not_judged(entry: Record, file: str) -> None:
     """Leave out a partition: its nodes name it, and who pre-empts whom is not judged."""
 
@@ -92,6 +110,8 @@ class SlurmReader:
         if text.startswith(SLURM_CONFIG):
             self.accounts.half_life = read_half_life(text)
             self.cluster.preemption = preemption_of(text)
+            match = _VERSION.search(text)
+            self.cluster.version = match[1] if match else self.cluster.version
         elif is_text_record(text):
             self._read_records(text, path.name)
         elif is_json(text):
@@ -110,6 +130,9 @@ class SlurmReader:
     def _read_json(self, text: str, path: Path) -> None:
         """Read the lists of a file of JSON."""
         for key, value in members(text, path):
+            if key == "meta" and not self.cluster.version:
+                with self.cluster.notes.noting(path.name, key):
+                    self.cluster.version = _version_of(mapping_at(value))
             if key in _KEYS_OF_FILES or value == []:
                 continue
             entries: Any = [value]  # `members` yields the entries of most lists one by one
@@ -154,6 +177,7 @@ class SlurmReader:
             file=file,
             in_use=node_use(entry),
             asleep=state.asleep,
+            kept=state.kept,
         )
         self.cluster.add(node)
 
@@ -215,6 +239,9 @@ class SlurmReader:
         name = f"job {job.components or job.name}" if is_together else ""
         for node, amounts in job.portions:
             leaf = self._leaf(job, amounts)
+            if job.is_ending:
+                self.cluster.end(node, leaf.demand)
+                continue
             self.cluster.run(leaf, node, job.where, job=name)
 
     def _wait(self, name: str, jobs: list[SlurmJob]) -> None:
@@ -354,7 +381,7 @@ class SlurmReader:
     def _job_counts(self) -> dict[str, int]:
         """Return how many jobs run, wait and are held, as ``squeue -r`` counts them."""
         jobs = self.jobs.values()
-        running_jobs = sum(job.runs for job in jobs)
+        running_jobs = sum(job.runs and not job.is_ending for job in jobs)
         waiting_jobs = sum(job.waiting_portions // job.node_count for job in jobs)
         held_jobs = sum(sum(job.held_portions.values()) // job.node_count for job in jobs)
         return {"run": running_jobs, "wait": waiting_jobs, "are held": held_jobs}

@@ -41,7 +41,7 @@ _KEYS = {
         "last_backfill",
         "last_update",
     ),
-    "yarn": ("apps", "scheduler", "properties", "property"),
+    "yarn": ("apps", "scheduler", "properties", "property", "clusterInfo"),
 }
 #: How ``scontrol show config`` begins.
 SLURM_CONFIG = "Configuration data as of"
