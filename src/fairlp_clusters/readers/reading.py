@@ -12,7 +12,7 @@ from fairlp.errors import FileFormatError, UnknownNameError, nearest, quoted
 
 from .assembly import assemble
 from .snapshot import Snapshot
-from .sources import advice, files_of, is_dump, scheduler_of_beginning
+from .sources import NOT_READ, advice, files_of, is_dump, scheduler_of_beginning
 
 
 def snapshot(
@@ -84,6 +84,12 @@ def snapshot_of(
             )
 
     schedulers = {file: scheduler_of_beginning(file) for file in files}
+    others = sorted(set(NOT_READ).intersection(filter(None, schedulers.values())))
+    if others and not set(readers).intersection(filter(None, schedulers.values())):
+        raise FileFormatError(
+            f"{path} is of {' and '.join(others)}, no scheduler that fairlp reads; expected a dump of one "
+            f"of {', '.join(readers)}"
+        )
     if scheduler is None:
         scheduler = _only_scheduler(path, schedulers, list(readers))
     elif not any(schedulers.values()):
@@ -113,7 +119,7 @@ def _only_scheduler(
     path: str | Path, schedulers: dict[Path, str | None], choices: list[str]
 ) -> str:
     """Return the one scheduler that the files are of."""
-    names = sorted({name for name in schedulers.values() if name is not None})
+    names = sorted(set(schedulers.values()).intersection(choices))
     if len(names) == 1:
         return names[0]
     problem = f"is of {' and '.join(names)}" if names else "is of no scheduler that is known"
