@@ -10,11 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fairlp.errors import FileFormatError
 from fairlp.toolkit import quantity as quantity_text, read_text
 
 from ..dues.jobs import AUDIT
-from .autoscaler import CONFIG_MAP, NodeGroup, groups_of, nodes_to_come
+from .autoscaler import CONFIG_MAP, NodeGroup, NodePools, groups_of, nodes_to_come
 from .cluster import (
     Cluster,
     Demand,
@@ -39,6 +41,8 @@ from .cluster import (
 from .kueue import Kueue
 from .pods import (
     NAME,
+    NOMINATED,
+    SLICES,
     Gang,
     KnownSpecs,
     Nodes,
@@ -138,6 +142,11 @@ def _quota_resource(name: str) -> str | None:
     return resource if is_request and resource != "storage" else None
 
 
+#: Labels of nodes that share their GPUs, and the resources that then are slices of them.
+_SHARING = "nvidia.com/gpu.sharing-strategy"
+_REPLICAS = "nvidia.com/gpu.replicas"
+_OF_NVIDIA = "nvidia.com/"
+_SHARED = ".shared"
 #: The queue above the namespaces of pods that are in none, where there are queues of Kueue or
 #: Volcano.
 WITHOUT_QUEUE = "(no queue)"
@@ -191,6 +200,9 @@ class KubernetesReader:
         self.taints: dict[str, Taints] = {}
         self.priorities: dict[str, float] = {}  # of PriorityClasses
         self.groups: list[NodeGroup] = []  # of the autoscaler
+        self.pools = NodePools()
+        #: Whether pods of a place may be on nodes that share their GPUs.
+        self._meets_slices: dict[Any, bool] = {}
         #: Pods that are being deleted.
         self._ending: list[Pod] = []
         #: Pods that a controller was refused, and why.
@@ -213,6 +225,7 @@ class KubernetesReader:
             },
             ("scheduling.k8s.io", "PriorityClass"): self._read_priority_class,
             ("kueue.x-k8s.io", "AdmissionCheck"): self.schedulers.see_check,
+            ("karpenter.sh", "NodePool"): self.pools.read,
             ("apps", "ReplicaSet"): self._read_controller,
             ("apps", "StatefulSet"): self._read_controller,
             ("", "ReplicationController"): self._read_controller,
@@ -359,6 +372,47 @@ class KubernetesReader:
             return pod
         return pod._replace(priority=self.priorities[pod.priority_class])
 
+    def _qualified(self, pod: Pod) -> Pod:
+        """Return a pod that waits for a node with what the dump says of nodes that does not count."""
+        nodes = self.cluster.nodes
+        left_out = [*pod.left_out, *self._slices_of(pod)]
+        if not pod.waits_for_quota:
+            left_out += self.pools.left_out(pod, nodes.values())
+        if pod.nominated:
+            left_out.append(NOMINATED)
+        return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
+
+    def _slices_of(self, pod: Pod) -> list[str]:
+        """Return the constraint of a pod that asks for GPUs of which nodes offer slices."""
+        demanded = {resource for resource, _ in pod.demand if resource.startswith(_OF_NVIDIA)}
+        if any(resource.endswith(_SHARED) for resource in demanded):
+            return [SLICES]
+        if not demanded or not self._has_slices.any():
+            return []
+        if pod.place not in self._meets_slices:
+            mask = self.places.allowed(pod.place)
+            self._meets_slices[pod.place] = mask is None or bool((mask & self._has_slices).any())
+        return [SLICES] if self._meets_slices[pod.place] else []
+
+    @cached_property
+    def _has_slices(self) -> np.ndarray:
+        """The mask of the nodes that share their GPUs; for use when all nodes are read."""
+        return np.array(
+            [
+                node.attributes.get(_SHARING, "none") != "none"
+                or node.attributes.get(_REPLICAS, "1") not in ("0", "1")
+                for node in self.cluster.nodes.values()
+            ],
+            dtype=bool,
+        )
+
+    @cached_property
+    def places(self) -> Nodes:
+        """Labels and taints of all nodes, with which places become masks; when all are read."""
+        nodes = list(self.cluster.nodes.values())
+        labels = [{**node.attributes, NAME: node.name} for node in nodes]
+        return Nodes(labels, [self.taints[node.name] for node in nodes])
+
     def _wait(self, leaf: Leaf, pod: Pod, after: str = "") -> None:
         """Count the tasks of a pod that waits, or that a gate holds; ``after`` as of a request."""
         if pod.gate:
@@ -410,7 +464,7 @@ class KubernetesReader:
         self.volcano.put_rules(cluster)
         if not self.has_queues:
             cluster.preemption = "Kubernetes lets pods give way to pods of higher priority alone"
-        places = self._places()
+        places = self.places
 
         for pod in self._ending:
             cluster.end(pod.node, pod.demand)
@@ -424,6 +478,9 @@ class KubernetesReader:
             self._run_admitted(self._with_priority(pod), places)
         for name, pods, least in self.kueue.waiting():
             placed = [self._with_priority(self.kueue.placed(pod)) for pod in pods]
+            placed = [
+                pod._replace(left_out=(*pod.left_out, *self._slices_of(pod))) for pod in placed
+            ]
             leaves = [(self._leaf(pod), pod) for pod in placed]
             together = [
                 (leaf, pod._replace(tasks=count))
@@ -438,16 +495,14 @@ class KubernetesReader:
                     extra = pod._replace(tasks=pod.tasks - count, gate=pod.gate or gate)
                     self._wait(leaf, extra, after)
         for pod in map(self.volcano.with_message, self.volcano.not_created(self.pods.values())):
+            pod = self._qualified(pod)
             name = f"PodGroup {pod.namespace}/{pod.name}"
             self._wait_together(name, [(self._leaf(pod), pod)], pod.tasks)
         for pod in map(self.kueue.placed, self.refused):
             self._wait(self._leaf(pod), self._with_priority(pod))
         cluster.limits_reached = self.quotas.limits_reached(self.pods.values())
-        cluster.no_verdict = "; ".join(
-            self.schedulers.reasons(
-                list(self.pods.values()), lambda pod: self.kueue.queue_of(pod) is not None
-            )
-        )
+        reasons = self.schedulers.reasons(list(self.pods.values()), self.kueue, self.volcano)
+        cluster.no_verdict = "; ".join(reasons)
         self.kueue.bar(cluster)
         self.volcano.put_deserved(cluster)
 
@@ -457,18 +512,15 @@ class KubernetesReader:
         cluster.why_nowhere = places.why_nowhere
         return cluster, places.allowed
 
-    def _places(self) -> Nodes:
-        """Return labels and taints of all nodes, with which places become masks."""
-        nodes = list(self.cluster.nodes.values())
-        labels = [{**node.attributes, NAME: node.name} for node in nodes]
-        return Nodes(labels, [self.taints[node.name] for node in nodes])
-
     def _count_pods(self) -> None:
         """Count the pods of the dump: those that run, and those that wait, by their gangs."""
         running: Counter[str] = Counter()
         waiting: dict[Gang, list[tuple[Leaf, Pod]]] = {}
         nominated = []
-        for pod in map(self.kueue.placed, map(self._with_priority, self.pods.values())):
+        pending: list[tuple[Leaf, Pod, Gang | None]] = []
+        pods = list(map(self.kueue.placed, map(self._with_priority, self.pods.values())))
+        self.kueue.queue_up(pods)
+        for pod in pods:
             leaf = self._leaf(pod)
             gang = self.kueue.gang_of(pod) or self.volcano.gang_of(pod)
             if pod.node:
@@ -482,11 +534,15 @@ class KubernetesReader:
                 nominated.append((leaf, pod))
             else:
                 self.kueue.hold_quota(pod)
-                pod = self.volcano.with_message(pod)
                 if gang is None:
-                    self._wait(leaf, pod)
-                else:
-                    waiting.setdefault(gang, []).append((leaf, pod))
+                    _ = self.cluster.groups[leaf]  # users stand in the order of the pods
+                pending.append((leaf, self.volcano.with_message(pod), gang))
+        for leaf, pod, gang in pending:
+            pod = self._qualified(self.kueue.qualified(pod))
+            if gang is None:
+                self._wait(leaf, pod)
+            else:
+                waiting.setdefault(gang, []).append((leaf, pod))
         for leaf, pod in nominated:
             self._nominate(leaf, pod)
         for gang, leaves in waiting.items():
@@ -496,7 +552,7 @@ class KubernetesReader:
         """Count a pod for which room is being made on a node: it has that room already."""
         free = self._free[pod.nominated]
         if any(free.get(name, 0.0) < amount * (1 - AUDIT) for name, amount in leaf.demand):
-            self._wait(leaf, pod)
+            self._wait(leaf, self._qualified(pod))
             return
         add_amounts(free, dict(leaf.demand), -1)
         ending = self.cluster.ending.get(pod.nominated, {})

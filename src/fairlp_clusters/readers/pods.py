@@ -255,7 +255,7 @@ class Nodes:
     def _line_mask(self, line: Requirement) -> np.ndarray:
         """Return the mask of the nodes that fulfil a line."""
         if line not in self._line_masks:
-            mask = [_fulfils(labels.get(line.key), line) for labels in self._labels]
+            mask = [fulfils(labels.get(line.key), line) for labels in self._labels]
             self._line_masks[line] = np.array(mask, dtype=bool)
         return self._line_masks[line]
 
@@ -283,7 +283,7 @@ def in_words(line: Requirement) -> str:
     return f"{key} {'>' if line.operator == 'Gt' else '<'} {values}"
 
 
-def _fulfils(value: Any, line: Requirement) -> bool:
+def fulfils(value: Any, line: Requirement) -> bool:
     """Whether the value of a node's label, None where it has none, fulfils a line."""
     operator = line.operator
     if operator in ("In", "NotIn"):
@@ -605,6 +605,15 @@ OTHER_CONSTRAINTS = (
     "cannot allocate all claims",
     "resourceclaim",
 )
+#: Constraints that do not count here, and of which no words of the scheduler decide whether they are
+#: what stops a task.
+HELD_QUOTA = "quota of admitted Workloads whose pods do not run"
+LIMIT_OF_POOL = "limit of NodePool"
+POOL_MAY_ADD = "nodes that NodePool"
+SLICES = "time slices of GPUs"
+SHARDS = "shards of GPUs"
+NOMINATED = "a node that the scheduler has chosen (nominatedNodeName)"
+NEVER_DECIDED = (HELD_QUOTA, LIMIT_OF_POOL, POOL_MAY_ADD, SLICES, SHARDS, NOMINATED)
 
 
 def only_other_constraints(message: str) -> bool:

@@ -119,7 +119,7 @@ def _only_scheduler(
     path: str | Path, schedulers: dict[Path, str | None], choices: list[str]
 ) -> str:
     """Return the one scheduler that the files are of."""
-    names = sorted(set(schedulers.values()).intersection(choices))
+    names = [name for name in choices if name in schedulers.values()]
     if len(names) == 1:
         return names[0]
     problem = f"is of {' and '.join(names)}" if names else "is of no scheduler that is known"

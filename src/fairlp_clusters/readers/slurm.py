@@ -27,6 +27,7 @@ from .cluster import (
     mapping_at,
     text_at,
 )
+from .pods import SHARDS
 from .rows import Allowed
 from .slurm_accounts import Accounts, read_half_life
 from .slurm_jobs import (
@@ -57,6 +58,8 @@ _UNITS = {"cpu": "cores", "memory": "MiB", "gpu": ""}
 _KEYS_OF_FILES = frozenset(
     {"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END}
 )
+#: Resources that are parts of a node's GPUs: each takes from the other.
+_PARTS_OF_GPUS = frozenset({"shard", "mps"})
 #: The reservation of a node that does not say which it is.
 _UNNAMED = "(not named)"
 
@@ -206,6 +209,7 @@ class SlurmReader:
         self._ask_for_whole_nodes()
         self._hold_for_licences()
         self._hold_incomplete_components()
+        self._name_shards()
 
         components: dict[str, list[SlurmJob]] = defaultdict(list)
         for job in self.jobs.values():
@@ -358,6 +362,23 @@ class SlurmReader:
             if startable < copies:
                 job = job.held((copies - startable) * job.node_count, reason)
             self.jobs[job.name] = job
+
+    def _name_shards(self) -> None:
+        """Name the constraint of jobs that ask for GPUs of nodes that also count parts of these."""
+        shared = [
+            "gpu" in node.amounts and not _PARTS_OF_GPUS.isdisjoint(node.amounts)
+            for node in self.cluster.nodes.values()
+        ]
+        masks: dict[NodeRequest, bool] = {}
+        for name, job in self.jobs.items():
+            resources = {resource.partition(":")[0] for resource in job.portions[0][1]}
+            if not any(shared) or resources.isdisjoint({"gpu", *_PARTS_OF_GPUS}):
+                continue
+            if job.place not in masks:
+                mask = allowed_nodes(job.place, self.node_features)
+                masks[job.place] = bool((mask & shared).any())
+            if masks[job.place]:
+                self.jobs[name] = job._replace(left_out=(*job.left_out, SHARDS))
 
     def _hold_incomplete_components(self) -> None:
         """Hold the parts of heterogeneous jobs of which another part is held or not in the dump."""

@@ -292,6 +292,11 @@ class Volcano:
             return None
         return self._path(name)
 
+    def lacks_queue(self, pod: Pod) -> bool:
+        """Whether Volcano schedules a pod, and the dump does not have its queue."""
+        name = self._queue_name(pod)
+        return (pod.scheduler == "volcano" or name is not None) and name not in self._queues
+
     def _queue_name(self, pod: Pod) -> str | None:
         """Return the queue that a pod names, or that of its group; Volcano's own pods have one."""
         for key in _QUEUE_NAMES:
