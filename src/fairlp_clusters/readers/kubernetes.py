@@ -531,7 +531,7 @@ class KubernetesReader:
                     name = gang.name if running[gang.name] <= (gang.least or math.inf) else ""
                 self.cluster.run(leaf, pod.node, pod.where, job=name)
             elif pod.nominated in self.cluster.nodes:
-                nominated.append((leaf, pod))
+                nominated.append((leaf, pod, gang))
             else:
                 self.kueue.hold_quota(pod)
                 if gang is None:
@@ -543,17 +543,19 @@ class KubernetesReader:
                 self._wait(leaf, pod)
             else:
                 waiting.setdefault(gang, []).append((leaf, pod))
-        for leaf, pod in nominated:
-            self._nominate(leaf, pod)
+        for leaf, pod, gang in nominated:
+            has_room = self._nominate(leaf, pod)
+            if gang is not None and has_room:
+                running[gang.name] += 1
         for gang, leaves in waiting.items():
             self._wait_together(gang.name, leaves, max(gang.least - running[gang.name], 0))
 
-    def _nominate(self, leaf: Leaf, pod: Pod) -> None:
-        """Count a pod for which room is being made on a node: it has that room already."""
+    def _nominate(self, leaf: Leaf, pod: Pod) -> bool:
+        """Count a pod for which room is being made on a node: it has that room, if it is there."""
         free = self._free[pod.nominated]
         if any(free.get(name, 0.0) < amount * (1 - AUDIT) for name, amount in leaf.demand):
             self._wait(leaf, self._qualified(pod))
-            return
+            return False
         add_amounts(free, dict(leaf.demand), -1)
         ending = self.cluster.ending.get(pod.nominated, {})
         for name, taken in leaf.demand:  # it takes the place of what ends there
@@ -561,6 +563,7 @@ class KubernetesReader:
         self.cluster.run(leaf, pod.nominated, pod.where)
         action = "it counts as one that runs there"
         self.note(*pod.where, f"node {pod.nominated!r} is kept for it (nominatedNodeName)", action)
+        return True
 
     def _run_admitted(self, pod: Pod, places: Nodes) -> None:
         """Count pods of an admitted Workload that the dump lacks: they run where there is room.

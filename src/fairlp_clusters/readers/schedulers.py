@@ -59,7 +59,7 @@ class Schedulers:
     def reasons(self, pods: list[Pod], kueue: Kueue, volcano: Volcano) -> list[str]:
         """Return why there is no verdict, a sentence each; empty where there may be one."""
         sentences = [
-            f"{_pods(count)} scheduled by {name!r}, a scheduler that fairlp does not read"
+            f"{_are(count, 'pod')} scheduled by {name!r}, a scheduler that fairlp does not read"
             for name, count in self._pods_of.items()
         ]
         sentences += [
@@ -69,24 +69,24 @@ class Schedulers:
         ]
         if self._parts_of_gpus:
             sentences.append(
-                f"{_pods(self._parts_of_gpus)} given a part of a GPU ({_PARTS_OF_GPU[0]}), which does not "
+                f"{_are(self._parts_of_gpus, 'pod')} given a part of a GPU ({_PARTS_OF_GPU[0]}), which does not "
                 "count here"
             )
         if self._is_sent_away:
             sentences.append("Kueue sends Workloads to other clusters (MultiKueue)")
         orphans = [
-            (_pods(sum(map(kueue.lacks_queue, pods))), "Kueue", _ADD_KUEUE),
-            (_pods(sum(map(volcano.lacks_queue, pods))), "Volcano", _ADD_VOLCANO),
-            (f"{kueue.orphan_count:,} Workloads are", "Kueue", _ADD_KUEUE),
+            (sum(map(kueue.lacks_queue, pods)), "pod", "Kueue", _ADD_KUEUE),
+            (sum(map(volcano.lacks_queue, pods)), "pod", "Volcano", _ADD_VOLCANO),
+            (kueue.orphan_count, "Workload", "Kueue", _ADD_KUEUE),
         ]
         sentences += [
-            f"{subject} in queues of {scheduler} that are not in the dump: add what kubectl get "
+            f"{_are(count, noun)} in queues of {scheduler} that are not in the dump: add what kubectl get "
             f"{command} -o json prints"
-            for subject, scheduler, command in orphans
-            if not subject.startswith("0 ")
+            for count, noun, scheduler, command in orphans
+            if count
         ]
         return sentences
 
 
-def _pods(count: int) -> str:
-    return "1 pod is" if count == 1 else f"{count:,} pods are"
+def _are(count: int, noun: str) -> str:
+    return f"1 {noun} is" if count == 1 else f"{count:,} {noun}s are"

@@ -7,7 +7,7 @@ import pytest
 import slurm_dumps as slurm
 from dump_files import read
 from fairlp_clusters.readers import pods
-from kubernetes_dumps import flavors, kueue, node, pod, thing
+from kubernetes_dumps import flavors, kueue, node, pod, thing, volcano
 from kueue_dumps import LABEL, workload
 
 STRICT = "order of the queue (StrictFIFO)"
@@ -252,3 +252,39 @@ def test_a_node_that_the_scheduler_has_chosen_is_named(tmp_path):
 def test_all_that_no_words_decide_is_listed():
     words = {pods.HELD_QUOTA, pods.LIMIT_OF_POOL, pods.POOL_MAY_ADD, pods.SLICES, pods.SHARDS}
     assert words < set(pods.NEVER_DECIDED)
+
+
+@pytest.mark.parametrize("status", [{}, {"phase": "Pending"}, {"phase": "Inqueue"}])
+@pytest.mark.parametrize(("cpu", "words"), [("6", ""), ("8", "pods of different sizes")])
+def test_a_podgroup_without_pods_waits_as_a_job(tmp_path, status, cpu, words):
+    """A pod of it that is being deleted is none of those that it waits for."""
+    spec = {"minMember": 3, "minResources": {"cpu": cpu}, "queue": "q"}
+    group = thing("PodGroup", "g", spec, "scheduling.volcano.sh/v1beta1", "ml") | {"status": status}
+    name = {"scheduling.k8s.io/group-name": "g"}
+    ends = pod("g-0", on="n1", annotations=name, schedulerName="volcano")
+    ends["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    dump = read(tmp_path, node("n1"), volcano("q", {}), group, ends)
+    jobs = dump.waiting_jobs
+    assert jobs[["job", "tasks", "left_out"]].to_numpy().tolist() == [["PodGroup ml/g", 3, words]]
+    assert dump.instance.demands[:, 0].tolist() == [pytest.approx(int(cpu) * 1000 / 3)]
+
+
+def test_a_nominated_pod_of_a_gang_is_one_of_those_that_it_needs(tmp_path):
+    spec = {"minMember": 2, "queue": "q"}
+    group = thing("PodGroup", "g", spec, "scheduling.volcano.sh/v1beta1", "ml")
+    name = {"scheduling.k8s.io/group-name": "g"}
+    members = [pod(f"g-{k}", annotations=name, schedulerName="volcano") for k in range(2)]
+    members[0]["status"]["nominatedNodeName"] = "n1"
+    dump = read(tmp_path, node("n1"), volcano("q", {}), group, *members)
+    assert dump.held.empty and dump.observed.totals.sum() == 1
+    assert dump.waiting["tasks"].tolist() == [1]
+
+
+@pytest.mark.parametrize("prefix", ["ml/", ""])
+def test_a_new_slice_of_a_workload_waits_with_what_it_needs_more(tmp_path, prefix):
+    annotation = {"kueue.x-k8s.io/workload-slice-replacement-for": f"{prefix}old"}
+    new = workload("new", "a", ("Job", "new"), count=5)
+    new["metadata"]["annotations"] = annotation
+    dump = read(tmp_path, node("n1"), *queue("a"), admitted("old", count=3), new)
+    assert dump.observed.totals.sum() == 3
+    assert dump.waiting_jobs[["job", "tasks"]].to_numpy().tolist() == [["Workload ml/new", 2]]
