@@ -116,17 +116,20 @@ def _lacking(shares: TenantShares) -> str:
 
 
 def _starting(verdict: Verdict) -> list[str]:
-    """Return the jobs that start on servers that sleep, of which nobody is short."""
+    """Return the jobs that start on servers that sleep or where tasks end, of which nobody is short."""
     if not verdict.starting.any():
         return []
     jobs = zip(verdict.dues.waiting_jobs, verdict.starting.tolist(), strict=True)
     tasks = sum(job.size * count for job, count in jobs)
     facts = verdict.dues.facts
     sleeping = int(facts.instance.counts[facts.asleep].sum())
-    return [
-        f"Starting on servers that sleep now ({sleeping:,}), and wake when jobs need them: "
-        f"{tasks_text(tasks)} of the fair shares."
-    ]
+    ending = int(facts.ending.any(axis=1).sum())
+    places = (
+        [f"{sleeping:,} servers that sleep now, and wake when jobs need them"] if sleeping else []
+    )
+    if ending:
+        places.append(f"{ending:,} servers where tasks are ending")
+    return [f"Starting on {', and '.join(places)}: {tasks_text(tasks)} of the fair shares."]
 
 
 def _hidden_use(dues: Dues) -> list[str]:
