@@ -20,6 +20,7 @@ from fairlp.toolkit import largest_first
 
 from .dues import Dues
 from .jobs import WaitingJob
+from .notes import notes
 from .reach import could_start, givers, is_undecided
 from .room import Room, placed_in_turn
 from .waiting import Waiting, waiting_of
@@ -260,8 +261,6 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain data: facts, the sentence, tenants, jobs that wait and notes."""
-        from .notes import notes
-
         facts = self.dues.facts
         names = {True: "fair", False: "not fair", None: "none"}
         users = facts.instance.users
@@ -293,11 +292,16 @@ class Verdict:
             "noun": facts.tenants.noun,
             "tenants": self.table.reset_index().to_dict("records"),
             "jobs": jobs,
-            "notes": notes(self),
+            "notes": self.notes,
             "not_understood": facts.not_understood.to_dict("records"),
         }
 
     # The verdict in words
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """Facts beside the verdict, and the rule of fair shares, a sentence each."""
+        return notes(self.dues, self.starting)
 
     @cached_property
     def sentence(self) -> str:

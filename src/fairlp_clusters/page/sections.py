@@ -11,7 +11,6 @@ from fairlp.toolkit import largest_first, scaled
 
 from ..dues.dues import Dues
 from ..dues.fair_shares import queues, tenants, users
-from ..dues.notes import notes
 from ..dues.verdict import Verdict
 from ..dues.words import holders_text, jobs_text, named
 from ..tables import Column, Table, counted, shown, table_of
@@ -68,7 +67,7 @@ def _verdict(verdict: Verdict) -> Section:
         [verdict.sentence],
         tables=tables,
         folded=[*folded, resources],
-        notes=[*notes(verdict), *([_OTHERS_USE] if has_other_use else [])],
+        notes=[*verdict.notes, *([_OTHERS_USE] if has_other_use else [])],
     )
 
 
