@@ -318,10 +318,8 @@ def test_without_fair_sharing_a_queue_is_promised_its_nominal_quota_alone(tmp_pa
     items += [admitted("w", "b", 4), *pods(4, "n0", job="w"), waits("x", "b", 1)]
     lines = lines_of(judged(kubernetes.written(tmp_path, *items)))
     assert lines[0].startswith("Fair: no queue is short")
-    assert lines[2].endswith(
-        "a queue is promised its nominal quota alone. With it these would lack jobs of their dues: "
-        "co/b (1 task)."
-    )
+    assert lines[2].startswith("Kueue's fair sharing is off (its default")
+    assert lines[-1].startswith("Fair is what Kueue promises without fair sharing")
 
 
 def test_who_borrows_more_than_is_fair_is_told(tmp_path):

@@ -9,11 +9,8 @@ import pytest
 
 import fairlp
 import fairlp_clusters
-from fairlp.errors import FairlpWarning, SolverError
-from fairlp_clusters.dues import dues
-from fairlp_clusters.dues.facts import facts_of
 from kubernetes_dumps import kueue, node, pod, said, written
-from verdicts import judged, lines_of
+from verdicts import judged
 
 LABEL = "kueue.x-k8s.io/queue-name"
 
@@ -454,33 +451,6 @@ def test_free_capacity_has_no_quotas(tmp_path):
         cluster.instance.queues.quotas is None
         and cluster.observed.instance.queues.quotas is not None
     )
-
-
-def test_where_no_program_is_solved_the_next_rule_is_taken_and_told(tmp_path, monkeypatch):
-    honest = dues.allocate
-
-    def failing(instance, mechanism, **options):
-        if mechanism == "kueue":
-            raise SolverError("planted")
-        return honest(instance, mechanism, **options)
-
-    items = [
-        node("n0"),
-        *queue("A", [group({"default": {"cpu": nominal(2)}})]),
-        *running("A", 1, ["n0"]),
-    ]
-    facts = facts_of(written(tmp_path, *items))
-    assert lines_of(judged(facts))[-1].startswith(
-        "Fair is what kueue gives: Kueue gives every queue"
-    )
-    monkeypatch.setattr(dues, "allocate", failing)
-    with pytest.warns(FairlpWarning, match="what is fair is that of 'h-drf-counted': planted"):
-        verdict = judged(facts)
-    assert lines_of(verdict)[-1].startswith(
-        "Fair is what h-drf-counted gives: Kubernetes itself promises no shares"
-    )
-    with pytest.raises(SolverError, match="planted"):
-        judged(facts, "kueue")
 
 
 def test_what_is_there_twice_counts_once(tmp_path):
