@@ -2,9 +2,10 @@
 
 from fairlp.auditing import blockers as blockers
 
-from .dues.share_comparison import fair_shares as fair_shares
+from .dues.fair_shares import fair_shares as fair_shares
+from .dues.verdict import Verdict as Verdict
 from .page.charts import charts as charts
-from .page.page import report as report
+from .page.page import report as report, verdict as verdict
 from .periods.period import Period as Period, period as period
 from .readers.reading import snapshot as snapshot
 from .readers.snapshot import Snapshot as Snapshot
@@ -12,10 +13,12 @@ from .readers.snapshot import Snapshot as Snapshot
 __all__ = [
     "Period",
     "Snapshot",
+    "Verdict",
     "blockers",
     "charts",
     "fair_shares",
     "period",
     "report",
     "snapshot",
+    "verdict",
 ]

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-import numpy as np
 import pandas as pd
 
 import fairlp
 from fairlp import Instance
-from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import subject_of
-from fairlp_clusters.page.facts import Facts
 from kubernetes_dumps import flavors, kueue, node, pod, written
 
 HOSTILE = [
@@ -76,11 +70,6 @@ def servers(names):
 def satisfied():
     """Two users that have all their tasks on a server that is half empty."""
     return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0], queue=["a/x", "b"])
-
-
-def facts(**fields):
-    instance = dataclasses.replace(subject_of(satisfied(), np.array([[2.0], [2.0]])), **fields)
-    return Facts(ShareComparison.of(instance, "drfh"))
 
 
 def two():

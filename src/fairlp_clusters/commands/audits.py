@@ -27,16 +27,16 @@ from .parameters import (
     SchedulerOption,
     require_of_one_dump,
 )
-from .tables import SHOWN, for_csv, for_people, owed_first, records, shares_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fairlp import Instance
 
-    from ..dues.share_comparison import ShareComparison
-    from ..dues.subject import Subject
+    from ..dues.facts import Facts
+    from ..dues.verdict import Verdict
     from ..periods.period import Period
+    from ..tables import Table
 
 
 @dataclass(frozen=True)
@@ -96,19 +96,16 @@ def audit(
     """
     arguments = method.arguments()
     if dumps := over.dumps(paths):
-        from ..periods.period import period_of
-
         require_of_one_dump(property=question.properties, allocation=allocation)
-        adjustments = {**adjust.arguments(), "scheduler": scheduler}
-        period = period_of(dumps, mechanism, **over.arguments(), **adjustments, **arguments)
+        period = over.period(dumps, mechanism, scheduler, adjust, arguments)
         _deliver_period(period, table, report)
         return
     if table in _OF_PERIODS:
         raise typer.BadParameter(f"--table {table} is of several dumps", param_hint="'--table'")
-    subject = adjust.subject(paths[0], scheduler, allocation)
-    name, tasks = _audited(subject, paths[0], allocation, mechanism)
+    facts = adjust.facts(paths[0], scheduler, allocation)
+    name, tasks = _audited(facts, paths[0], allocation, mechanism)
     is_of_shares = table in ("tenants", "users", "queues")
-    if is_of_shares and subject.tasks is None:
+    if is_of_shares and facts.tasks is None:
         raise typer.BadParameter(
             f"--table {table} is of a dump or an --allocation", param_hint="'--table'"
         )
@@ -116,32 +113,82 @@ def audit(
         raise typer.BadParameter(
             "--allocation FILE has an allocation; --method, --solver and such compute one"
         )
-    from ..dues.share_comparison import ShareComparison
+    from ..dues.dues import Dues
+    from ..dues.verdict import Verdict
+    from ..tables import for_csv
 
-    comparison = None
-    if subject.tasks is not None:
-        comparison = ShareComparison.of(subject, mechanism, **arguments)
-    findings = rows = _findings(subject, name, tasks, question, arguments)
+    findings = rows = _findings(facts, name, tasks, question, arguments)
     broken = [
         str(name) for name in findings.index[findings["holds"].map(lambda held: held is False)]
     ]
     text = [*_findings_text(findings, name, question.properties is not None)]
-    if comparison is not None and is_of_shares:
-        rows = owed_first(comparison) if table == "users" else getattr(comparison, str(table))
-        text = [TitledTable(f"{name}: {table}", for_people(rows, subject.instance.units))]
-    elif comparison is not None:
-        text = [*(shares_text(comparison) if table is None else ()), *text]
-        if (
-            subject.scheduler
-            and question.properties is None
-            and (names := costly_properties(subject.instance))
-        ):
+    judged = None
+    if facts.tasks is not None:
+        judged = Verdict.of(Dues.of(facts, mechanism, **arguments))
+        if is_of_shares:
+            rows = _frame_of(judged, str(table))
+            text = [_titled(_table_of(judged, str(table)), whole=True)]
+        elif table is None:
+            text = [*_shares_text(judged), *text]
+        names = costly_properties(facts.instance)
+        if facts.scheduler and question.properties is None and names and not is_of_shares:
             text.append(f"not asked at this size, unless by --property: {', '.join(names)}")
 
-    whole_dump = comparison if table is None and subject.scheduler else None
+    whole_dump = judged if table is None and facts.scheduler else None
     report.deliver(text, lambda: for_csv(rows), lambda: _audit_data(whole_dump, rows))
     if broken and question.properties:
         raise typer.Exit(1)  # the answer is no
+
+
+#: Rows of a table that a terminal shows.
+_SHOWN = 30
+
+
+def _titled(table: Table, *, whole: bool = False) -> TitledTable:
+    """Return a table for a terminal."""
+    hint = "--table prints all of a table, --csv and --json too"
+    return TitledTable(table.caption, table.for_people(), None if whole else _SHOWN, hint)
+
+
+def _table_of(judged: Verdict, name: str) -> Table:
+    """Return the table of tenants, users or queues."""
+    from ..page import sections
+
+    if name == "tenants":
+        return sections.tenant_table(judged)
+    return (
+        sections.user_table(judged.dues) if name == "users" else sections.queue_table(judged.dues)
+    )
+
+
+def _frame_of(judged: Verdict, name: str) -> pd.DataFrame:
+    """Return the same for programs, numbers in full."""
+    from ..dues import fair_shares
+
+    if name == "tenants":
+        return fair_shares.tenants(judged)
+    return fair_shares.users(judged.dues) if name == "users" else fair_shares.queues(judged.dues)
+
+
+def _shares_text(judged: Verdict) -> Iterator[str | TitledTable]:
+    """Yield the verdict, its notes, and the tables of tenants, queues and users."""
+    from ..dues.notes import notes
+
+    facts = judged.dues.facts
+    name = facts.name or facts.scheduler
+    prefix = f"{name}: " if name else ""
+    yield f"{prefix}what runs now, beside what is fair by {judged.dues.fair.mechanism}"
+    yield "has and due are dominant shares of the whole cluster\n"
+    yield judged.sentence
+    yield from notes(judged)
+    names = ["tenants", "users"]
+    if facts.instance.has_queues:
+        names.insert(1, "queues")
+    for table in names:
+        yield _titled(_table_of(judged, table))
+    if len(facts.not_understood):
+        yield f"{len(facts.not_understood)} lines of the dump are left out, not understood or interpreted"
+    yield ""
 
 
 #: The tables of a period that one dump does not have.
@@ -156,63 +203,58 @@ def _deliver_period(period: Period, table: str | None, report: ReportOptions) ->
             f"--table {table} is of one dump; of a period there are {', '.join(names)}",
             param_hint="'--table'",
         )
+    from ..periods.page import dump_table, moment_table, tenant_table
+    from ..tables import records
+
+    tables = {"tenants": tenant_table, "times": moment_table, "dumps": dump_table}
     rows = getattr(period, table or "tenants")
-    title = f"{period.name}: {table or period.noun + 's'}"
-    frame = for_people(rows if rows.index.nlevels == 1 else rows.reset_index("tenant"))
-    text: list[Any] = [TitledTable(title, frame, None if table else SHOWN)]
+    text: list[Any] = [_titled(tables[table or "tenants"](period), whole=table is not None)]
     if table is None:
-        dumps = TitledTable("Where most was missing", for_people(period.to_look_at))
-        units = (
-            "shares are dominant shares of the whole cluster, in percent; used, due, short and lacking are hours of "
-            "the whole cluster"
+        worst = _titled(
+            dump_table(period, period.to_look_at)._replace(caption="Where most was missing")
         )
-        text = [*period.verdict, units, "", *text, *([dumps] if len(period.to_look_at) else [])]
-    data = {name: records(getattr(period, name)) for name in names}
-    verdict = {"fair": period.is_fair, "verdict": period.verdict}
-    report.deliver(text, rows, lambda: {**verdict, **data} if table is None else records(rows))
+        text = [*period.verdict, "", *text, *([worst] if len(period.to_look_at) else [])]
+    report.deliver(text, rows, lambda: period.to_dict() if table is None else records(rows))
 
 
-def _audit_data(comparison: ShareComparison | None, rows: pd.DataFrame) -> Any:
-    """Return the rows of a table for programs; of a whole dump also queues and users."""
-    if comparison is None:
+def _audit_data(judged: Verdict | None, rows: pd.DataFrame) -> Any:
+    """Return the rows of a table for programs; of a whole dump also tenants, queues and users."""
+    from ..tables import records
+
+    if judged is None:
         return records(rows)
-    queues = {} if not comparison.instance.has_queues else {"queues": records(comparison.queues)}
-    return {
-        "fair": comparison.fair.mechanism,
-        "properties": records(rows),
-        "tenants": records(comparison.tenants),
-        "users": records(comparison.users),
-        **queues,
-    }
+    names = ["tenants", "users", *(["queues"] if judged.dues.instance.has_queues else [])]
+    tables = {name: records(_frame_of(judged, name)) for name in names}
+    return {"fair": judged.dues.fair.mechanism, "properties": records(rows), **tables}
 
 
 def _audited(
-    subject: Subject, path: str, allocation: Path | None, mechanism: str | None
+    facts: Facts, path: str, allocation: Path | None, mechanism: str | None
 ) -> tuple[str, Any]:
     """Return the name of the allocation, and its tasks (None: those of that mechanism)."""
-    if subject.scheduler:
-        return Path(path).name, subject.tasks
+    if facts.scheduler:
+        return Path(path).name, facts.tasks
     if allocation is None and mechanism is not None:
         return mechanism, None
     if allocation is None:
         raise typer.BadParameter(
             f"{path} is an instance: give --allocation FILE or --mechanism NAME"
         )
-    return allocation.name, subject.tasks
+    return allocation.name, facts.tasks
 
 
 def _findings(
-    subject: Subject, name: str, tasks: Any, question: QuestionOptions, arguments: dict[str, Any]
+    facts: Facts, name: str, tasks: Any, question: QuestionOptions, arguments: dict[str, Any]
 ) -> pd.DataFrame:
     """Return the findings of the audit, by property."""
     from fairlp import allocate, audit as run
 
     names = question.properties
-    if subject.scheduler and names is None:
-        names = default_properties(subject.instance)
+    if facts.scheduler and names is None:
+        names = default_properties(facts.instance)
     findings = run(
-        subject.instance,
-        allocate(subject.instance, name, **arguments) if tasks is None else tasks,
+        facts.instance,
+        allocate(facts.instance, name, **arguments) if tasks is None else tasks,
         names,
         division=question.division,
         whole_tasks=question.whole_tasks,

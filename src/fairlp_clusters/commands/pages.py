@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
+from fairlp.cli import ExitCode
 from fairlp.toolkit import (
     MethodOptions,
+    ReportOptions,
     command,
     require_folder,
     say,
     tell,
+    write_text,
 )
 
 from .parameters import (
@@ -26,23 +30,85 @@ from .parameters import (
     require_of_one_dump,
 )
 
+if TYPE_CHECKING:
+    from ..dues.verdict import Verdict
+
+_PAGE = Path("report.html")
+
+
+@dataclass(frozen=True)
+class FormOptions:
+    """What is written in place of the page."""
+
+    as_json: Annotated[
+        bool, Option("--json", help="Print the verdict, tenants, jobs and notes as JSON instead.")
+    ] = False
+    metrics: Annotated[
+        bool,
+        Option(help="Print the figures of tenants for Prometheus instead; of one dump."),
+    ] = False
+    owner: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help='Print why the jobs of one tenant or owner wait instead ("why is my job pending?"); of one dump.',
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.as_json + self.metrics + (self.owner is not None) > 1:
+            raise typer.BadParameter("--json, --metrics and --owner exclude one another")
+
+    @property
+    def is_page(self) -> bool:
+        """Whether the page is written."""
+        return not (self.as_json or self.metrics or self.owner is not None)
+
+    def deliver(self, judged: Verdict, output: Path | None) -> None:
+        """Write a verdict as JSON, metrics, or one owner's answer."""
+        if self.as_json:
+            deliver_json(judged.to_dict(), output)
+            return
+        if self.metrics:
+            from ..metrics import metrics
+
+            text = metrics(judged)
+        else:
+            from ..dues.owner import answer
+
+            text = "\n".join([*answer(judged, str(self.owner)), ""])
+        if output is None:
+            say(text.removesuffix("\n"))
+        else:
+            write_text(output, text)
+            say(f"wrote {output}", err=True)
+
+
+def deliver_json(data: Any, output: Path | None) -> None:
+    """Print data as JSON, or write it to a file."""
+    import pandas as pd
+
+    ReportOptions(as_json=True, output=output).deliver((), pd.DataFrame(), lambda: data)
+
 
 @command()
 def report(
     *,
     paths: PathsArgument,
     output: Annotated[
-        Path,
+        Path | None,
         Option(
             "--output",
             "-o",
             metavar="FILE",
-            help="The file of the page; a file of that name is replaced.",
+            help=f"The file; one of that name is replaced. By default {_PAGE}; for --json, --metrics and --owner the "
+            "standard output.",
         ),
-    ] = Path("report.html"),
+    ] = None,
     mechanism: FairOption = None,
     about: AboutOptions,
     over: PeriodOptions,
+    form: FormOptions,
     exit_code: Annotated[
         bool,
         Option(
@@ -56,47 +122,48 @@ def report(
     scheduler: SchedulerOption = None,
     method: MethodOptions,
 ) -> None:
-    """Write one page of HTML that needs no network: the shares, the users who are short, and why.
+    """Write one page of HTML that needs no network: the verdict, the tenants who are short or wait, and why.
 
     The verdict is printed, too. Of several dumps, or a folder of dumps as cron writes them, the page is about the
-    period: each tenant's share against its due over time.
+    period: each tenant's share against its due over time; --since is an earlier period.
 
     Example: fairlp report now.json --since before.json --exclude kube-system -o report.html
     """
-    require_folder(output)
     arguments = method.arguments()
-    from ..page.headline import is_fair, verdict
-    from ..page.page import facts, require_html, require_packages, write
-    from ..periods.period import period_of
+    from ..page.page import earlier_dues, require_html, require_packages, write
 
-    require_html(output)
-    require_packages()
+    page = output or _PAGE
+    if form.is_page:
+        require_html(page)
+        require_packages()
+        require_folder(page)
     if dumps := over.dumps(paths):
-        require_of_one_dump(since=about.since, allocation=allocation)
-        adjustments = {**about.arguments(), "scheduler": scheduler}
-        period = period_of(dumps, mechanism, **over.arguments(), **adjustments, **arguments)
-        say(f"wrote {period.report(output)}", err=True)
-        fair = period.is_fair
-        _tell_verdict(fair, period.verdict[0])
-    else:
-        subject = about.subject(paths[0], scheduler, allocation)
-        earlier = about.earlier(scheduler)
-        page_facts = facts(subject, mechanism, earlier, **arguments)
-        say(f"wrote {write(page_facts, output)}", err=True)
-        comparison = page_facts.share_comparison
-        fair = is_fair(comparison)
-        if subject.tasks is None:
-            tell("note", "what runs now is not known (--allocation); the page says what is fair")
-        elif subject.no_verdict:
-            tell("no verdict", subject.no_verdict)
-            if exit_code:
-                raise typer.Exit(5)
+        require_of_one_dump(allocation=allocation, metrics=form.metrics or None, owner=form.owner)
+        is_fair: bool | None
+        period = over.period(dumps, mechanism, scheduler, about, arguments)
+        earlier = over.period_before(about, mechanism, scheduler, arguments)
+        if form.as_json:
+            deliver_json(period.to_dict(), output)
         else:
-            _tell_verdict(fair, verdict(comparison))
-    if exit_code and not fair:
-        raise typer.Exit(1)  # the answer is no
+            say(f"wrote {period.report(page, since=earlier)}", err=True)
+        is_fair, sentence = period.is_fair, period.verdict[0]
+    else:
+        from ..dues.dues import Dues
+        from ..dues.verdict import Verdict
 
-
-def _tell_verdict(fair: bool, sentence: str) -> None:
-    """Print a verdict in one line on standard error."""
-    tell("fair" if fair else "unfair", sentence.removeprefix("Fair: "))
+        facts = about.facts(paths[0], scheduler, allocation)
+        before = about.earlier(scheduler)
+        judged = Verdict.of(Dues.of(facts, mechanism, **arguments))
+        if form.is_page:
+            dues = None if before is None else earlier_dues(judged, before, mechanism, **arguments)
+            say(f"wrote {write(judged, page, dues)}", err=True)
+        else:
+            form.deliver(judged, output)
+        is_fair, sentence = judged.is_fair, judged.sentence
+        if facts.tasks is None:
+            tell("note", "what runs now is not known (--allocation); the page says what is fair")
+            return
+    kinds = {True: "fair", False: "unfair", None: "no verdict"}
+    tell(kinds[is_fair], sentence.removeprefix("Fair: ").removeprefix("No verdict: "))
+    if exit_code and not is_fair:
+        raise typer.Exit(ExitCode.NO_VERDICT if is_fair is None else ExitCode.NO)

@@ -18,21 +18,20 @@ from fairlp.toolkit import (
 )
 
 if TYPE_CHECKING:
-    from ..dues.subject import Subject
+    from ..dues.facts import Facts
+    from ..periods.period import Period
     from ..readers.dumps import Dump
 
 #: The values of an option that may be repeated.
 Repeated = list[str] | None
 
 
-def load_subject(
-    text: str, scheduler: str | None = None, allocation: Path | None = None
-) -> Subject:
-    """Return the subject of a report: a scheduler's dump, or an instance as ``fairlp allocate`` takes it.
+def load_facts(text: str, scheduler: str | None = None, allocation: Path | None = None) -> Facts:
+    """Return the facts of a report: a scheduler's dump, or an instance as ``fairlp allocate`` takes it.
 
     ``allocation`` is a CSV of the tasks that run now, of an instance.
     """
-    from ..dues.subject import subject_of
+    from ..dues.facts import facts_of
     from ..readers.sources import is_dump
 
     if scheduler is not None or (text and is_dump(text)):
@@ -40,8 +39,8 @@ def load_subject(
             raise typer.BadParameter(
                 "a dump has its own running tasks; --allocation is for instances"
             )
-        return subject_of(text, scheduler=scheduler)
-    return subject_of(load_instance(text), allocation)
+        return facts_of(text, scheduler=scheduler)
+    return facts_of(load_instance(text), allocation)
 
 
 def _standard_inputs(paths: list[str]) -> list[str]:
@@ -112,30 +111,31 @@ class AdjustOptions:
             "exclude": self.exclude or (),
         }
 
-    def subject(self, path: str, scheduler: str | None, allocation: Path | None) -> Subject:
-        """Return the subject of a report."""
+    def facts(self, path: str, scheduler: str | None, allocation: Path | None) -> Facts:
+        """Return the facts of a report."""
         from ..page.page import adjusted
 
-        return adjusted(load_subject(path, scheduler, allocation), **self.arguments())
+        return adjusted(load_facts(path, scheduler, allocation), **self.arguments())
 
 
 @dataclass(frozen=True)
 class AboutOptions(AdjustOptions):
-    """The options of the subject of a report."""
+    """The options of what a report is about."""
 
     since: Annotated[
         str | None,
         Option(
             metavar="PATH",
-            help="An earlier dump: the page also lists users who moved since, and who still wait.",
+            help="An earlier dump: the page also lists users who moved since, and who still wait. Of several dumps the "
+            "folder of an earlier period: tenants week against week.",
         ),
     ] = None
 
-    def earlier(self, scheduler: str | None) -> Subject | None:
+    def earlier(self, scheduler: str | None) -> Facts | None:
         """Return the same cluster before, where an earlier dump is named."""
         if self.since is None:
             return None
-        earlier = load_subject(self.since, scheduler)
+        earlier = load_facts(self.since, scheduler)
         return earlier.without(self.exclude or (), required=False)
 
 
@@ -171,9 +171,46 @@ class PeriodOptions:
                 raise typer.BadParameter(f"{name} is of several dumps; {paths[0]} is one")
         return dumps
 
-    def arguments(self) -> dict[str, Any]:
-        """Return them as ``fairlp_clusters.period`` takes them."""
-        return {"every": self.every, "half_life": self.half_life}
+    def period(
+        self,
+        dumps: list[Dump],
+        mechanism: str | None,
+        scheduler: str | None,
+        adjust: AdjustOptions,
+        options: dict[str, Any],
+    ) -> Period:
+        """Return the period of dumps."""
+        from ..periods.period import period_of
+
+        return period_of(
+            dumps,
+            mechanism,
+            every=self.every,
+            half_life=self.half_life,
+            scheduler=scheduler,
+            **adjust.arguments(),
+            **options,
+        )
+
+    def period_before(
+        self,
+        about: AboutOptions,
+        mechanism: str | None,
+        scheduler: str | None,
+        options: dict[str, Any],
+    ) -> Period | None:
+        """Return the earlier period that ``--since`` names, or None."""
+        from ..readers.dumps import dumps_in
+
+        if about.since is None:
+            return None
+        dumps = dumps_in(about.since)
+        if not dumps:
+            raise typer.BadParameter(
+                f"{about.since} is one dump; of a period, give the folder of an earlier period",
+                param_hint="'--since'",
+            )
+        return self.period(dumps, mechanism, scheduler, about, options)
 
 
 def require_of_one_dump(**options: Any) -> None:

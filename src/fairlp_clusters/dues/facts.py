@@ -204,9 +204,7 @@ class Facts:
 ClusterSource: TypeAlias = Facts | Snapshot | Instance | str | Path
 
 
-def facts_of(
-    source: ClusterSource, observed: Any = None, scheduler: str | None = None
-) -> Facts:
+def facts_of(source: ClusterSource, observed: Any = None, scheduler: str | None = None) -> Facts:
     """Return the facts of a report.
 
     Parameters

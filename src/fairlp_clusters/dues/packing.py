@@ -33,6 +33,24 @@ class Packing(NamedTuple):
     tasks: dict[int, np.ndarray]
 
 
+class Holdings(NamedTuple):
+    """Tasks of holders, of which a part may give way.
+
+    Attributes
+    ----------
+    tasks : ndarray, shape (P,)
+        The tasks that run, by pair of user and server.
+    amounts : array, shape (R, K, P)
+        What a task of each pair holds on each server, a sparse matrix for each resource.
+    limits : sparse array and ndarray
+        Rows over the pairs, and their upper sides: what all tasks of a holder may give together.
+    """
+
+    tasks: np.ndarray
+    amounts: list[sparse.csr_array]
+    limits: tuple[sparse.csr_array, np.ndarray]
+
+
 def packed(
     instance: Instance,
     free: np.ndarray,
@@ -40,6 +58,7 @@ def packed(
     jobs: Sequence[WaitingJob],
     *,
     used: np.ndarray | None = None,
+    holdings: Holdings | None = None,
 ) -> Packing | None:
     """Return the most jobs that have room together.
 
@@ -48,7 +67,7 @@ def packed(
 
     * Σ_i x[j,n,i] = (tasks of n in j)·z[j]; where each needs a node of its own Σ_n x[j,n,i] ≤
       count[i]·z[j] (a bipartite graph of degree z[j] falls into so many matchings, one for each copy)
-    * Σ x[j,n,i]·d[n,r] ≤ free[i,r]
+    * Σ x[j,n,i]·d[n,r] ≤ free[i,r], and what the holders' tasks y on i give
     * below each queue with a cap, the same with what the cap leaves
 
     Parameters
@@ -60,55 +79,68 @@ def packed(
     jobs : sequence of WaitingJob
     used : ndarray, shape (queues, R), optional
         What queues use now; without it caps do not count.
+    holdings : Holdings, optional
+        Tasks that may give way, in parts.
     """
     keys = [(j, n) for j, job in enumerate(jobs) for n in job.tasks]
     first_copy = len(keys) * len(free)
     size = first_copy + len(jobs)
     if size > MOST_NUMBERS:
         return None
-    rows = _PackingRows(instance, jobs, keys)
+    rows = _PackingRows(instance, jobs, keys, holdings)
     rows.add_copies()
     rows.add_servers(free)
     if used is not None:
         rows.add_caps(used)
 
-    objective = np.zeros(size)
-    objective[first_copy:] = -1.0
+    given_back = np.zeros(0) if holdings is None else holdings.tasks
+    objective = np.zeros(size + len(given_back))
+    objective[first_copy:size] = -1.0
     most = [job.copies for job in jobs]
     solution = milp(
         objective,
-        integrality=np.ones(size),
-        bounds=Bounds(0, np.concatenate([*(upper[n] for _, n in keys), most])),
+        integrality=np.arange(len(objective)) < size,
+        bounds=Bounds(0, np.concatenate([*(upper[n] for _, n in keys), most, given_back])),
         constraints=rows.constraint(),
         options={"node_limit": _MOST_NODES},
     )
     if solution.x is None:
         return None
-    return _rounded(instance, solution.x, jobs, keys, free)
+    if holdings is not None:
+        returned = [matrix @ solution.x[size:] for matrix in holdings.amounts]
+        free = free + np.column_stack(returned)
+    return _rounded(instance, solution.x[:size], jobs, keys, free)
 
 
 class _PackingRows:
-    """The rows of the program: over tasks by job, user and server, and over copies."""
+    """The rows of the program: over tasks by job, user and server, over copies, and over holdings."""
 
     def __init__(
         self,
         instance: Instance,
         jobs: Sequence[WaitingJob],
         keys: list[tuple[int, int]],
+        holdings: Holdings | None,
     ) -> None:
         self.instance = instance
         self.jobs = jobs
         self.keys = keys
         self.users = [n for _, n in keys]
-        #: What the rows have of tasks and copies; their lower and upper sides.
+        self.holdings = holdings
+        #: What the rows have of tasks, copies and holdings; their lower and upper sides.
         self._blocks: list[sparse.csr_array] = []
         self._sides: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def _add(self, tasks: Any, copies: Any, upper: np.ndarray, lower: Any) -> None:
+    def _add(
+        self, tasks: Any, copies: Any, upper: np.ndarray, lower: Any, returned: Any = None
+    ) -> None:
         count = len(upper)
-        if copies is None:
-            copies = sparse.csr_array((count, len(self.jobs)))
-        self._blocks.append(sparse.hstack([tasks, copies]))
+        blocks = [tasks]
+        blocks.append(sparse.csr_array((count, len(self.jobs))) if copies is None else copies)
+        if self.holdings is not None:
+            pairs = len(self.holdings.tasks)
+            blocks.append(sparse.csr_array((count, pairs)) if returned is None else returned)
+        self._blocks.append(sparse.hstack(blocks))
         self._sides.append((np.broadcast_to(lower, count), upper))
 
     def add_copies(self) -> None:
@@ -129,12 +161,17 @@ class _PackingRows:
                 self._add(on_server, copies, np.zeros(k_servers), -np.inf)
 
     def add_servers(self, free: np.ndarray) -> None:
-        """What is free on each server, by resource."""
+        """What is free on each server, by resource, with what the holders give."""
         for r in range(free.shape[1]):
             demand = self.instance.demands[self.users, r][None, :]
             if demand.any():
                 on_server = sparse.kron(demand, sparse.eye_array(len(free)))
-                self._add(on_server, None, free[:, r], -np.inf)
+                returned = None if self.holdings is None else -self.holdings.amounts[r]
+                self._add(on_server, None, free[:, r], -np.inf, returned)
+        if self.holdings is not None:
+            rows, upper = self.holdings.limits
+            nothing = sparse.csr_array((len(upper), len(self.keys) * len(free)))
+            self._add(nothing, None, upper, -np.inf, rows)
 
     def add_caps(self, used: np.ndarray) -> None:
         """What caps leave below queues, by resource; one of all that the cluster has is none."""

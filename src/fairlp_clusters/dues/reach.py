@@ -5,33 +5,30 @@ No victims are named: a program says whether amounts and placement allow it, and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 import fairlp
 
 from ..readers.pods import LACK_OF_ROOM, OTHER_CONSTRAINTS
+from .dues import Dues
 from .jobs import AUDIT, WaitingJob
-
-if TYPE_CHECKING:
-    from .share_comparison import ShareComparison
+from .packing import Holdings, packed
+from .room import Room
 
 #: So many servers are looked at, those with most room.
 _MOST_SERVERS = 64
 
 
-def givers(comparison: ShareComparison, t: int) -> np.ndarray:
+def givers(dues: Dues, t: int) -> np.ndarray:
     """Return the tenants that hold more than their due in the tree of queues of a tenant.
 
     Queues of Kueue lend below the root of their cohort only.
     """
-    shares = comparison.tenant_shares
+    shares = dues.shares
     holds_more = shares.excess > 0
     holds_more[t] = False
-    tree = comparison.instance.tree
+    tree = dues.instance.tree
     if tree.quotas is not None:
         first_users = np.unique(shares.tenants.of, return_index=True)[1]
         roots = [
@@ -56,73 +53,54 @@ def is_undecided(job: WaitingJob) -> bool:
     return bool(job.left_out) and not any(reason in reasons for reason in LACK_OF_ROOM)
 
 
-def could_start(comparison: ShareComparison, job: WaitingJob, t: int) -> bool:
+def could_start(dues: Dues, room: Room, job: WaitingJob, t: int) -> bool:
     """Whether a job of a tenant has room on what is free and what others hold beyond their dues.
 
-    Find x[n,i] whole and y[m,i] between 0 and the tasks that run, m a user of a tenant that holds more
-    than its due:
-
-    * Σ_i x[n,i] = tasks of n in the job
-    * Σ_n x[n,i]·d[n,r] ≤ free[i,r] + Σ_m y[m,i]·d[m,r]
-    * Σ_{m,i} y[m,i]·d[m,r]/C[r] ≤ share[u,r] − due[u], of each tenant u and each r of which it has
-      more than its due
+    The tasks y[m,i] of a user m of a tenant u that holds more than its due may give way, in parts,
+    where together they are Σ y[m,i]·d[m,r]/C[r] ≤ share[u,r] − due[u] of each such u and r.
     """
-    tenants = givers(comparison, t)
+    tenants = givers(dues, t)
     if not tenants.size:
         return False
-    instance, shares = comparison.instance, comparison.tenant_shares
-    blocking = comparison.blocking
-    users = np.array(list(job.tasks))
+    instance, shares = dues.instance, dues.shares
     holders = np.flatnonzero(np.isin(shares.tenants.of, tenants))
-    held = comparison.tasks[holders]
-    free = blocking.free + held.T @ instance.demands[holders]
-    room = np.zeros(len(instance.servers))
-    for n in users:
-        demand = instance.demands[n]
-        demanded = demand > 0
-        alone = (free[:, demanded] / demand[demanded]).min(axis=1)
-        room += np.where(instance.runnable()[n], np.floor(alone + AUDIT), 0.0)
-    servers = np.argsort(-room, kind="stable")[:_MOST_SERVERS]
-    servers = servers[room[servers] > 0]
-    if not servers.size:
-        return False
+    held = dues.tasks[holders]
+    within_reach = room.free + held.T @ instance.demands[holders]
+    upper = {
+        n: np.where(
+            instance.runnable()[n],
+            np.floor(_tasks_in(within_reach, instance.demands[n]) + AUDIT),
+            0.0,
+        )
+        for n in job.tasks
+    }
+    order = np.argsort(-np.sum(list(upper.values()), axis=0), kind="stable")
+    is_seen = np.zeros(len(order), dtype=bool)
+    is_seen[order[:_MOST_SERVERS]] = True
+    upper = {n: np.where(is_seen, tasks, 0.0) for n, tasks in upper.items()}
 
-    places, pairs = np.nonzero(held[:, servers] > 0)
-    x_count = len(users) * len(servers)
-    size = x_count + len(places)
-    rows: list[tuple[np.ndarray, np.ndarray, float, float]] = []
-    for k, n in enumerate(users):
-        columns = np.arange(k * len(servers), (k + 1) * len(servers))
-        rows.append((columns, np.ones(len(servers)), job.tasks[int(n)], job.tasks[int(n)]))
-    for position, i in enumerate(servers.tolist()):
-        of_job = np.arange(len(users)) * len(servers) + position
-        of_held = np.flatnonzero(pairs == position)
-        columns = np.concatenate([of_job, x_count + of_held])
-        for r in range(len(instance.resources)):
-            taken = [instance.demands[n, r] for n in users]
-            given_back = instance.demands[holders[places[of_held]], r]
-            values = np.concatenate([taken, -given_back])
-            rows.append((columns, values, -np.inf, float(blocking.free[i, r])))
-        if job.one_a_node:
-            rows.append((of_job, np.ones(len(users)), -np.inf, float(instance.counts[i])))
+    places, servers = np.nonzero(held * is_seen > 0)
+    users = holders[places]
+    pairs = np.arange(len(users))
+    size = (len(is_seen), len(users))
+    amounts = [
+        sparse.csr_array((instance.demands[users, r], (servers, pairs)), size)
+        for r in range(len(instance.resources))
+    ]
+    rows = []
+    sides = []
     for u in tenants.tolist():
-        of_tenant = np.flatnonzero(shares.tenants.of[holders[places]] == u)
+        of_tenant = shares.tenants.of[users] == u
         for r in np.flatnonzero(shares.amounts[u] > shares.fair_share[u]).tolist():
-            parts = shares.parts[holders[places[of_tenant]], r]
-            beyond = float(shares.amounts[u, r] - shares.fair_share[u])
-            rows.append((x_count + of_tenant, parts, -np.inf, beyond * (1 + AUDIT)))
-    matrix = sparse.lil_array((len(rows), size))
-    for k, (columns, values, _, _) in enumerate(rows):
-        matrix[k, columns] = values
-    upper = np.concatenate([np.full(x_count, np.inf), held[places, servers[pairs]]])
-    allowed = instance.runnable()[np.ix_(users, servers)].ravel()
-    upper[:x_count][~allowed] = 0.0
-    outcome = milp(
-        np.zeros(size),
-        integrality=np.arange(size) < x_count,
-        bounds=Bounds(0, upper),
-        constraints=LinearConstraint(
-            matrix.tocsr(), [low for *_, low, _ in rows], [high for *_, high in rows]
-        ),
-    )
-    return bool(outcome.success)
+            rows.append(np.where(of_tenant, shares.parts[users, r], 0.0))
+            sides.append((shares.amounts[u, r] - shares.fair_share[u]) * (1 + AUDIT))
+    limits = sparse.csr_array(np.array(rows)), np.array(sides)
+    holdings = Holdings(held[places, servers], amounts, limits)
+    packing = packed(instance, room.free, upper, [job._replace(copies=1)], holdings=holdings)
+    return packing is not None and bool(packing.copies.all())
+
+
+def _tasks_in(amounts: np.ndarray, demand: np.ndarray) -> np.ndarray:
+    """Return how many tasks amounts on servers are, shape (K,)."""
+    demanded = demand > 0
+    return np.asarray((amounts[:, demanded] / demand[demanded]).min(axis=1, initial=np.inf))

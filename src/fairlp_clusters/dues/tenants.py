@@ -181,18 +181,6 @@ class TenantShares:
                 self._owe(t, jobs, owed, owed_jobs)
         return owed, owed_jobs
 
-    #: How many of each of the jobs that were owed start on servers that sleep.
-    starting: np.ndarray | None = None
-
-    def start(self, jobs: np.ndarray) -> None:
-        """Take so many of each of the jobs off what tenants are owed: they start."""
-        self.starting = jobs
-        owed, owed_jobs = self._owed_and_jobs
-        for k in np.flatnonzero(jobs):
-            owed_jobs[k] -= jobs[k]
-            for n, count in self.jobs[k].tasks.items():
-                owed[n] -= jobs[k] * count
-
     @cached_property
     def _jobs_of_tenants(self) -> list[list[int]]:
         """Positions of the jobs of each tenant of whose users one lacks tasks.
@@ -285,14 +273,6 @@ class TenantShares:
             waits[t] = True
             waits_for_single[t] |= job.size == 1
         return waits & ~waits_for_single
-
-    @property
-    def starts(self) -> np.ndarray:
-        """The mask of tenants of which jobs start on servers that sleep."""
-        mask = np.zeros(len(self.tenants.names), dtype=bool)
-        for k in [] if self.starting is None else np.flatnonzero(self.starting):
-            mask[self.tenants.of_job(self.jobs[k])] = True
-        return mask
 
     @cached_property
     def missing_share(self) -> np.ndarray:

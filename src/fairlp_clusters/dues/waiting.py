@@ -1,113 +1,140 @@
-"""What waits, by tenant: how many jobs have room now, and what stops the next one."""
+"""What waits of a tenant: how many jobs have room now, and what stops the next one."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .blocking import Obstacle, Placement, placed_in_turn, tasks_by_server
 from .jobs import WaitingJob
-
-if TYPE_CHECKING:
-    from .share_comparison import ShareComparison
+from .room import Obstacle, Placement, Room, placed_in_turn, placements_of, tasks_by_server
 
 #: So many kinds of jobs of one tenant are tried, in the scheduler's order.
 _MOST_KINDS = 100
+#: What the scheduler of Kubernetes says of a pod: no node takes it, and so many for each reason.
+_NO_NODE = re.compile(r"^0/(\d+) nodes are available: (.*?)(?:\.? preemption:|$)")
 
 
-@dataclass
-class WaitingSummary:
+@dataclass(frozen=True)
+class Waiting:
     """The jobs of a tenant that wait.
 
     Attributes
     ----------
-    tenant : int
     jobs, tasks : int
-    fitting_jobs, fitting : int
+    since : str
+        When the first of them was submitted; empty where it is not known.
+    messages, left_out : Counter
+        Tasks by what the scheduler says of them, and by the constraints that do not count here.
+    fitting_jobs, fitting_tasks : int
         Jobs and tasks that have room now, beside what runs.
     servers : dict of {int: int}
         Tasks that fit by server, most first.
     job, obstacle : WaitingJob and Obstacle, or None
-        The first job that has no room, and what stops it.
-    since : str
-        When the first of them was submitted; empty where it is not known.
-    priority : float
-        The highest; NaN where none is known.
-    remaining_share : float
-        What the tenant has left of its fair share, as a part of the pool.
-    is_beyond_fair : bool
-        Whether that job needs more than that.
-    messages, left_out : Counter
-        Tasks by what the scheduler says of them, and by the constraints that do not count here.
+        The first job that has no room, and what stops it; no obstacle where only the scheduler says
+        that no node takes it.
     """
 
-    tenant: int
     jobs: int = 0
     tasks: int = 0
+    since: str = ""
+    messages: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
     fitting_jobs: int = 0
-    fitting: int = 0
+    fitting_tasks: int = 0
     servers: dict[int, int] = field(default_factory=dict)
     job: WaitingJob | None = None
     obstacle: Obstacle | None = None
-    since: str = ""
-    priority: float = float("nan")
-    remaining_share: float = 0.0
-    is_beyond_fair: bool = False
-    messages: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def fits_nowhere(self) -> bool:
-        """Whether no job has room, and no servers could ever take the next one."""
-        kind = "" if self.obstacle is None else self.obstacle.kind
-        return kind == "nowhere" and not self.fitting_jobs
 
 
-def summaries(comparison: ShareComparison) -> dict[int, WaitingSummary]:
-    """Return what waits of each tenant of whom something does, those with most jobs first."""
-    tenants = comparison.subject.tenants
-    jobs_of: dict[int, list[WaitingJob]] = {}
-    for job in comparison.waiting_jobs:
-        if np.isfinite(job.copies) and job.copies:
-            jobs_of.setdefault(tenants.of_job(job), []).append(job)
-    parts = comparison.tenant_shares.parts
+def waiting_of(
+    room: Room, jobs: Sequence[WaitingJob], owed_copies: Sequence[int], node_count: int
+) -> Waiting:
+    """Return what waits of one tenant; the copies that it is owed have their turn first."""
+    messages, left_out = words_of(jobs)
+    counted = [(job, copies) for job, copies in zip(jobs, owed_copies, strict=True)]
+    owed = [job._replace(copies=copies) for job, copies in counted if copies]
+    owed.sort(key=lambda job: bool(job.after))
+    others = [
+        job._replace(copies=job.copies - copies) for job, copies in counted if job.copies > copies
+    ]
+    tried = [*owed, *sorted(others, key=in_turn)[:_MOST_KINDS]]
+    is_open = [not says_no_node(job.message, node_count) for job in tried]
+    first = [k for k in range(len(owed)) if is_open[k]]
+    rest = [k for k in range(len(owed), len(tried)) if is_open[k]]
 
-    def share(t: int) -> float:
-        return -sum(float(job.copies * job.parts(parts).max()) for job in jobs_of[t])
-
-    return {t: _summary(comparison, t, jobs_of[t]) for t in sorted(jobs_of, key=share)}
-
-
-def _summary(comparison: ShareComparison, t: int, jobs: list[WaitingJob]) -> WaitingSummary:
-    """Return what waits of one tenant."""
-    shares = comparison.tenant_shares
-    summary = WaitingSummary(t)
-    summary.jobs = int(sum(job.copies for job in jobs))
-    summary.tasks = int(sum(job.copies * job.size for job in jobs))
-    summary.messages, summary.left_out = words_of(jobs)
-    summary.remaining_share = max(float(shares.fair_share[t] - shares.share[t]), 0.0)
-    summary.since = min((job.since for job in jobs if job.since), default="")
-    priorities = [job.priority for job in jobs if job.priority is not None]
-    summary.priority = max(priorities, default=float("nan"))
-    placements: list[Placement] = []
-    tried = sorted(jobs, key=in_turn)[:_MOST_KINDS]
-    for position, of_job, copies, beside in placed_in_turn(comparison.blocking, tried):
-        job = tried[position]
-        if copies < job.copies and summary.job is None:
-            summary.job = job
-            summary.obstacle = beside.of_job(job)
-            needed = float(job.parts(shares.parts).max())
-            summary.is_beyond_fair = needed > summary.remaining_share
-        summary.fitting_jobs += copies
-        summary.fitting += copies * job.size
-        placements += of_job
+    placements, copies_of_owed, beside = most_together(room, [tried[k] for k in first])
+    fitting = dict(zip(first, copies_of_owed, strict=True))
+    for turn in placed_in_turn(beside, [tried[k] for k in rest]):
+        fitting[rest[turn.position]] = turn.copies
+        placements += turn.placements
+        beside = turn.room
+    stopped = [k for k, job in enumerate(tried) if fitting.get(k, 0) < job.copies]
+    job = tried[stopped[0]] if stopped else None
+    obstacle = None
+    if job is not None and (is_open[stopped[0]] or beside.place(job) is None):
+        obstacle = beside.obstacle(job)
     by_server = tasks_by_server(placements)
-    summary.servers = {i: count for i, count in by_server.most_common() if count}
-    return summary
+    return Waiting(
+        jobs=int(sum(job.copies for job in jobs)),
+        tasks=int(sum(job.copies * job.size for job in jobs)),
+        since=min((job.since for job in jobs if job.since), default=""),
+        messages=messages,
+        left_out=left_out,
+        fitting_jobs=sum(fitting.values()),
+        fitting_tasks=sum(tried[k].size * count for k, count in fitting.items()),
+        servers={i: count for i, count in by_server.most_common() if count},
+        job=job,
+        obstacle=obstacle,
+    )
+
+
+def most_together(
+    room: Room, jobs: Sequence[WaitingJob]
+) -> tuple[list[Placement], list[int], Room]:
+    """Return where jobs have room, how many copies of each do, and the room that is left.
+
+    One after the other, or, where that leaves some out, as a program of whole numbers places most.
+    """
+    copies = [0] * len(jobs)
+    placements: list[Placement] = []
+    beside = room
+    for turn in placed_in_turn(room, jobs):
+        placements += turn.placements
+        copies[turn.position] = turn.copies
+        beside = turn.room
+    if sum(copies) < sum(job.copies for job in jobs) and room.lanes is None:
+        packing = room.pack(jobs)
+        is_better = packing is not None and packing.copies.sum() > sum(copies)
+        if packing is not None and is_better and _keeps_order(jobs, packing.copies):
+            placements = placements_of(packing)
+            return placements, packing.copies.tolist(), room.beside(placements)
+    return placements, copies, beside
+
+
+def _keeps_order(jobs: Sequence[WaitingJob], copies: np.ndarray) -> bool:
+    """Whether no job starts without the one that has to start before it or with it."""
+    started = [job for job, count in zip(jobs, copies.tolist(), strict=True) if count]
+    names = {job.name for job in started}
+    return all(job.may_follow(names) for job in started)
+
+
+def says_no_node(message: str, node_count: int) -> bool:
+    """Whether the scheduler's counts cover all nodes: none of them takes the pod.
+
+    >>> says_no_node("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had taint {a: b}.", 2)
+    True
+    >>> says_no_node("0/2 nodes are available: 1 Insufficient cpu.", 2), says_no_node("", 2)
+    (False, False)
+    """
+    match = _NO_NODE.match(message)
+    if match is None or int(match[1]) < node_count:
+        return False
+    counts = [reason.split()[0] for reason in match[2].split(", ") if reason]
+    return sum(int(count) for count in counts if count.isdigit()) >= int(match[1])
 
 
 def in_turn(job: WaitingJob) -> tuple[bool, float, str, int]:

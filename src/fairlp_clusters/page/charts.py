@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 
 from fairlp import Mechanism, formulations, plots
-from fairlp.errors import FairlpError
+from fairlp.errors import CONTROL, FairlpError
 from fairlp.plots import style
 from fairlp.toolkit import largest_first, lists
 
-from ..dues.share_comparison import ShareComparison
-from ..dues.subject import ClusterSource, subject_of
-from .facts import Facts
-from .wording import with_signs
+from ..dues.dues import Dues
+from ..dues.facts import ClusterSource, facts_of
+from ..dues.fair_shares import queues, tenants, users
+from ..dues.verdict import Verdict
 
 if TYPE_CHECKING:
     from ..periods.period import Period
@@ -72,6 +72,24 @@ class Picture(NamedTuple):
         return "\n".join(map(with_signs, lines))
 
 
+def with_signs(value: Any) -> Any:
+    r"""Return a text with a visible sign in place of each control character; other values as they are.
+
+    What is to be on the page as it is, its script and pictures, is `Markup`.
+
+    >>> with_signs("a\x1b[31m"), with_signs("b\u202e"), with_signs(3)
+    ('a␛[31m', 'b�', 3)
+    """
+    return CONTROL.sub(_sign, value) if type(value) is str else value
+
+
+def _sign(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␤" if match[0] in "\u2028\u2029" else "�"
+
+
 @lists(formulations.options.AllocateOptions)
 def charts(
     given: ClusterSource,
@@ -98,25 +116,24 @@ def charts(
     ReportNotAvailableError
         Where Matplotlib is not installed.
     """
-    comparison = ShareComparison.of(subject_of(given, observed), mechanism, **options)
-    return {name: picture.figure for name, picture in drawn(Facts(comparison)).items()}
+    judged = Verdict.of(Dues.of(facts_of(given, observed), mechanism, **options))
+    return {name: picture.figure for name, picture in drawn(judged).items()}
 
 
-def drawn(facts: Facts) -> dict[str, Picture]:
+def drawn(judged: Verdict) -> dict[str, Picture]:
     """Return the pictures of a page, by name."""
     need("matplotlib")
-    comparison = facts.share_comparison
+    dues = judged.dues
     by_name = {}
-    if comparison.instance.has_queues:
-        by_name["who"] = who_has_what(facts)
-        by_name["queues"] = shares(comparison.queues.iloc[1:], "queue", facts)
-    is_by_user = comparison.subject.tenants.noun == "user"
-    table = comparison.tenants if is_by_user else comparison.users
-    by_name["users"] = shares(table, "user", facts)
+    if dues.instance.has_queues:
+        by_name["who"] = who_has_what(dues)
+        by_name["queues"] = shares(queues(dues).iloc[1:], "queue", dues)
+    is_by_user = dues.facts.tenants.noun == "user"
+    by_name["users"] = shares(tenants(judged) if is_by_user else users(dues), "user", dues)
     return by_name
 
 
-def shares(table: pd.DataFrame, kind: str, facts: Facts) -> Picture:
+def shares(table: pd.DataFrame, kind: str, dues: Dues) -> Picture:
     """Draw the shares of users or queues beside the fair ones, and the guarantees."""
     # The rows with the largest shares: queues in order of the tree, users by share
     largest = table[["share", "fair_share"]].max(axis=1).to_numpy()
@@ -127,7 +144,7 @@ def shares(table: pd.DataFrame, kind: str, facts: Facts) -> Picture:
 
     columns = {"fair_share": "fair"}
     description = "what is fair for each"
-    if facts.share_comparison.subject.tasks is not None:
+    if dues.facts.tasks is not None:
         columns = {"share": "has", **columns}
         description = "what each has and what is fair"
     axis = _axis(frame.index, len(frame))
@@ -142,13 +159,13 @@ def shares(table: pd.DataFrame, kind: str, facts: Facts) -> Picture:
     )
 
 
-def who_has_what(facts: Facts) -> Picture:
+def who_has_what(dues: Dues) -> Picture:
     """Draw the part of each resource that queues have, at the first level of several."""
-    tree = facts.share_comparison.instance.tree
+    tree = dues.instance.tree
     levels = range(1, int(tree.depths.max()) + 1)
     with_several = (depth for depth in levels if len(np.unique(tree.at_depth(depth))) > 1)
     level = next(with_several, 1)
-    figure = plots.plot_queues(facts.share_comparison.allocation, level=level)
+    figure = plots.plot_queues(dues.allocation, level=level)
     return Picture(figure, f"The part of each resource that queues of level {level} have")
 
 

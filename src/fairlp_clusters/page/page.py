@@ -11,17 +11,20 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Unpack
 
+import pandas as pd
+
 from fairlp import Mechanism, __version__, formulations
 from fairlp.errors import FairlpWarning, FileFormatError
 from fairlp.toolkit import home, lists, write_text
 
-from ..dues.share_comparison import ShareComparison
-from ..dues.subject import ClusterSource, Subject, subject_of
+from ..dues.dues import Dues
+from ..dues.facts import ClusterSource, Facts, facts_of
+from ..dues.verdict import Verdict
 from ..dues.weights import with_weights
-from .charts import Picture, drawn, need
-from .facts import Facts
-from .sections import Section, raw, sections, short, shown
-from .wording import with_signs
+from ..dues.words import named
+from ..tables import counted, raw, short, shown
+from .charts import Picture, drawn, need, with_signs
+from .sections import Section, sections
 
 #: Suffixes of other formats.
 _OTHER_SUFFIXES = frozenset(
@@ -70,34 +73,66 @@ def report(
         Where Matplotlib or Jinja is not installed: ``pip install "fairlp[report]"``.
     """
     require_html(output)
-    subject = adjusted(subject_of(given, observed), weights, exclude)
-    earlier = None if since is None else subject_of(since).without(exclude, required=False)
-    return write(facts(subject, mechanism, earlier, **options), output)
+    require_packages()
+    judged = verdict(
+        given, mechanism, observed=observed, weights=weights, exclude=exclude, **options
+    )
+    earlier = None
+    if since is not None:
+        before = facts_of(since).without(exclude, required=False)
+        earlier = earlier_dues(judged, before, mechanism, **options)
+    return write(judged, output, earlier)
 
 
-def adjusted(
-    subject: Subject, weights: Mapping[Any, float] | None, exclude: Iterable[str]
-) -> Subject:
-    """Return a subject with other weights and without some users; see :func:`report`."""
-    remaining = subject.without(exclude)
+@lists(formulations.options.AllocateOptions)
+def verdict(
+    given: ClusterSource,
+    mechanism: str | Mechanism | None = None,
+    *,
+    observed: Any = None,
+    weights: Mapping[Any, float] | None = None,
+    exclude: Iterable[str] = (),
+    **options: Unpack[formulations.options.AllocateOptions],
+) -> Verdict:
+    """Return which tenants are short, and why the others are not.
+
+    Parameters
+    ----------
+    given, mechanism, observed, weights, exclude, **options
+        As for :func:`fairlp_clusters.report`.
+
+    Returns
+    -------
+    Verdict
+        ``is_fair`` (None: no verdict), the ``sentence``, and the ``table`` of tenants, those that are
+        short first; ``to_dict()`` is what ``fairlp report --json`` prints.
+
+    Examples
+    --------
+    >>> import fairlp, fairlp_clusters
+    >>> two = fairlp.Instance.from_arrays([[1], [1]], [[4]], users=["A", "B"])
+    >>> verdict = fairlp_clusters.verdict(two, observed=[[3], [1]])
+    >>> verdict.is_fair, verdict.table.loc["B", ["has", "due", "short_jobs"]].tolist()
+    (False, [0.25, 0.5, 1])
+    """
+    facts = adjusted(facts_of(given, observed), weights, exclude)
+    return Verdict.of(Dues.of(facts, mechanism, **options))
+
+
+def adjusted(facts: Facts, weights: Mapping[Any, float] | None, exclude: Iterable[str]) -> Facts:
+    """Return facts with other weights and without some users; see :func:`report`."""
+    remaining = facts.without(exclude)
     if not weights:
         return remaining
     return replace(remaining, instance=with_weights(remaining.instance, weights))
 
 
-def facts(
-    subject: Subject,
-    mechanism: str | Mechanism | None = None,
-    earlier: Subject | None = None,
-    **options: Any,
-) -> Facts:
-    """Return the facts of a page; see :func:`report`."""
-    require_packages()
-    before = None
-    if earlier is not None:
-        _warn_of_another_cluster(subject, earlier)
-        before = ShareComparison.of(earlier, mechanism, **options)
-    return Facts(ShareComparison.of(subject, mechanism, **options), before)
+def earlier_dues(
+    judged: Verdict, earlier: Facts, mechanism: str | Mechanism | None, **options: Any
+) -> Dues:
+    """Return what was due to the same cluster before; a warning where it seems to be another."""
+    _warn_of_another_cluster(judged.dues.facts, earlier)
+    return Dues.of(earlier, mechanism, **options)
 
 
 def require_packages() -> None:
@@ -106,12 +141,12 @@ def require_packages() -> None:
         need(name)
 
 
-def _warn_of_another_cluster(subject: Subject, earlier: Subject) -> None:
+def _warn_of_another_cluster(facts: Facts, earlier: Facts) -> None:
     """Warn where the earlier dump seems to be of another cluster: most servers have other names."""
-    servers = set(map(str, subject.instance.servers))
+    servers = set(map(str, facts.instance.servers))
     before = set(map(str, earlier.instance.servers))
     common = len(servers & before)
-    if 2 * common >= min(len(servers), len(before)) and earlier.scheduler == subject.scheduler:
+    if 2 * common >= min(len(servers), len(before)) and earlier.scheduler == facts.scheduler:
         return
     warnings.warn(
         f"the earlier dump has {common} of the {len(servers)} servers of this one: is it of the same "
@@ -121,10 +156,10 @@ def _warn_of_another_cluster(subject: Subject, earlier: Subject) -> None:
     )
 
 
-def write(facts: Facts, output: str | Path) -> Path:
-    """Write the page of these facts."""
+def write(judged: Verdict, output: str | Path, earlier: Dues | None = None) -> Path:
+    """Write the page of a verdict."""
     require_html(output)
-    return write_text(home(output), page(facts))
+    return write_text(home(output), page(judged, earlier))
 
 
 def require_html(output: str | Path) -> None:
@@ -137,11 +172,11 @@ def require_html(output: str | Path) -> None:
         )
 
 
-def page(facts: Facts) -> str:
+def page(judged: Verdict, earlier: Dues | None = None) -> str:
     """Return the page as text."""
-    subject = facts.share_comparison.subject
-    title = f"Fair shares of {subject.name or 'a cluster'}"
-    return rendered(title, _lead(facts), sections(facts), drawn(facts))
+    title = f"Fair shares of {judged.dues.facts.name or 'a cluster'}"
+    parts = sections(judged, earlier)
+    return rendered(title, source_text(judged.dues), parts, drawn(judged))
 
 
 def rendered(title: str, lead: str, parts: list[Section], pictures: Mapping[str, Picture]) -> str:
@@ -169,13 +204,23 @@ def rendered(title: str, lead: str, parts: list[Section], pictures: Mapping[str,
     )
 
 
-def _lead(facts: Facts) -> str:
-    comparison = facts.share_comparison
-    source = f"A dump of {comparison.subject.scheduler}. " if comparison.subject.scheduler else ""
-    fair = comparison.fair.mechanism
-    if comparison.subject.tasks is None:
-        return f"{source}What {fair} gives to everyone; what runs now is not known."
-    return f"{source}What runs now, beside what is fair by {fair}."
+def source_text(dues: Dues) -> str:
+    """Return the dump's time, the scheduler with its version, its size, the rule and the files."""
+    facts = dues.facts
+    texts = []
+    if not pd.isna(facts.time):
+        texts.append(f"{facts.time:%Y-%m-%d %H:%M} {facts.time.tzname() or ''}".strip())
+    if facts.scheduler:
+        texts.append(f"{facts.scheduler} {facts.version}".strip())
+    texts.append(counted(facts.node_count, "node", "nodes"))
+    noun = facts.tenants.noun
+    texts.append(counted(len(facts.tenants.names), noun, f"{noun}s"))
+    if facts.jobs.any():
+        texts.append(", ".join(f"{count:,} jobs {state}" for state, count in facts.jobs.items()))
+    texts.append(f"fair by {dues.fair.mechanism}")
+    if facts.files:
+        texts.append(f"read from {named(facts.files, 'file')}")
+    return " · ".join(texts)
 
 
 def _policy(script: str) -> str:

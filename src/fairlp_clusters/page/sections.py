@@ -1,285 +1,161 @@
-"""The sections of a page, each from the facts."""
+"""The sections of a page: the verdict with the table of tenants first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from fairlp.toolkit import csv_text, largest_first, scaled
+from fairlp.toolkit import largest_first, scaled
 
-from ..dues.jobs import AUDIT
-from ..dues.share_comparison import resource_of
-from .facts import Facts
-from .headline import headline
-from .wording import help_for, on_servers
-
-# The data of the template: sections, tables with columns, the tree of queues; bounded in size.
-
-#: Rows of a table on a page.
-MOST_ROWS = 200
-#: Letters of a whole table as text, at most.
-MOST_CSV = 300_000
-#: Letters of a cell.
-MOST_LETTERS = 400
-
-
-class TableColumn(NamedTuple):
-    """A column: its name, the kind of its values, and a description.
-
-    The kind is ``label``, ``text``, ``words`` (longer text), ``number``, ``percent``, ``share`` or
-    ``answer``.
-    """
-
-    name: str
-    kind: str = "number"
-    about: str = ""
-
-
-class Table(NamedTuple):
-    """A table that can be sorted."""
-
-    id: str
-    caption: str
-    columns: Sequence[TableColumn]
-    rows: Sequence[Sequence[Any]]
-    left_out: str = ""
-    csv: str = ""
+from ..dues.dues import Dues
+from ..dues.fair_shares import queues, tenants, users
+from ..dues.notes import notes
+from ..dues.verdict import Verdict
+from ..dues.words import holders_text, jobs_text, named
+from ..tables import Column, Table, counted, shown, table_of
 
 
 class Section(NamedTuple):
-    """A section of the page."""
+    """A section of the page; folded tables open at a click."""
 
     id: str
     name: str
     title: str
     paragraphs: Sequence[str] = ()
-    cards: Sequence[tuple[str, str, str]] = ()
-    charts: Sequence[str] = ()
     tables: Sequence[Table] = ()
+    folded: Sequence[Table] = ()
+    charts: Sequence[str] = ()
     notes: Sequence[str] = ()
-
-
-def shown(value: Any, kind: str = "number") -> str:
-    """Return a number for people: four digits, percent with one after the point, a dash for none.
-
-    Percentages below 1 have two digits. A ``share`` is a percentage that may be of more than the
-    whole cluster, as a quota is.
-
-    >>> [shown(value) for value in (1234567.0, 0.33333, 3.0, float("nan"), float("inf"))]
-    ['1,234,567', '0.3333', '3', '–', 'no limit']
-    >>> shown(0.12345, "percent"), shown(0.00057, "percent"), shown(0.0, "percent")
-    ('12.3 %', '0.057 %', '0.0 %')
-    >>> shown(0.5, "share"), shown(4.5, "share")
-    ('50.0 %', '4.5 × the cluster')
-    """
-    number = float(value) + 0.0  # without the sign of a zero
-    if number != number:
-        return "–"
-    if not abs(number) < np.inf:
-        return "no limit"
-    if kind == "share" and number > 1 + AUDIT:
-        return f"{number:.3g} × the cluster"
-    if kind in ("percent", "share"):
-        is_small = 0 < abs(number) < 0.00995
-        return f"{100 * number:.2g} %" if is_small else f"{100 * number:.1f} %"
-    if number == int(number) or abs(number) >= 1000:
-        return f"{number:,.0f}"
-    return f"{number:.4g}"
-
-
-def short(value: Any) -> str:
-    """Return a text cut where it is too long for a cell.
-
-    >>> short("a" * 1000).count("a"), short("short")
-    (400, 'short')
-    """
-    text = str(value)
-    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
-
-
-def counted(count: int, singular: str, plural: str) -> str:
-    """Return a number of things.
-
-    >>> counted(1, "class", "classes"), counted(1200, "class", "classes")
-    ('1 class', '1,200 classes')
-    """
-    return f"{count:,} {singular if count == 1 else plural}"
-
-
-def raw(value: Any) -> str:
-    """Return a number as a script sorts it; empty for none."""
-    number = float(value)
-    if number != number:
-        return ""
-    return repr(number) if abs(number) < np.inf else ("Infinity" if number > 0 else "-Infinity")
-
-
-def amounts(holders: dict[Any, float], unit: str = "") -> str:
-    """Return the amounts of holders in words.
-
-    >>> amounts({"a": 3.0, "b": 1.5}, "GB"), amounts({"a": 1500.0}, "1/1000 core")
-    ('a (3 GB), b (1.5 GB)', 'a (1.5 core)')
-    """
-    factor, unit = scaled(unit)
-    space = " " if unit else ""
-    return ", ".join(
-        f"{name} ({shown(factor * amount)}{space}{unit})" for name, amount in holders.items()
-    )
-
-
-def limited(
-    frame: pd.DataFrame,
-    identity: str,
-    caption: str,
-    columns: Sequence[TableColumn],
-    rows: Any,
-    whole: pd.DataFrame,
-) -> Table:
-    """Return a table of the first rows; all rows follow as text, where that is short."""
-    table = _without_empty(Table(identity, caption, columns, rows(frame.iloc[:MOST_ROWS])))
-    omitted = len(frame) - MOST_ROWS
-    if omitted <= 0:
-        return table
-    csv = csv_text(whole, float_format="%.6g")
-    note = f"The {MOST_ROWS} first of {len(frame):,} rows; {omitted:,} are left out."
-    if len(csv) > MOST_CSV:
-        csv = ""
-        note = f"{note} The functions of the same names in Python give them all."
-    return table._replace(left_out=note, csv=csv)
-
-
-def _without_empty(table: Table) -> Table:
-    """Return the table without columns that are empty in every row."""
-    if not table.rows:
-        return table
-    filled = [
-        k
-        for k in range(len(table.columns))
-        if any(row[k] == row[k] and row[k] != "" for row in table.rows)
-    ]
-    rows = [[row[k] for k in filled] for row in table.rows]
-    return table._replace(columns=[table.columns[k] for k in filled], rows=rows)
-
-
-def records(frame: pd.DataFrame) -> Iterator[Any]:
-    """Return the rows of a table, each with its columns as attributes."""
-    return iter(frame.itertuples(index=False))
-
-
-def is_idle(queues: pd.DataFrame) -> np.ndarray:
-    """Return the mask of queues of which nothing runs, nothing waits and nothing is fair."""
-    return np.asarray((queues[["share", "fair_share", "waiting"]] == 0).all(axis=1))
 
 
 _SHARE = "largest part of any resource of the cluster"
 
 
-def sections(facts: Facts) -> list[Section]:
-    """Return the sections of the page, in order."""
-    subject = facts.share_comparison.subject
-    body = [_glance(facts)]
-    if _is_observed(facts):
-        body.append(_owed(facts))
-        if facts.share_comparison.summaries:
-            body.append(_waits(facts))
-    if facts.earlier is not None:
-        body.append(_since(facts))
-    if subject.instance.has_queues:
-        body.append(_queues(facts))
-    body.append(_users(facts))
-    if len(subject.not_understood) or len(subject.homeless) or len(subject.held):
-        body.append(_reading(facts))
+def sections(verdict: Verdict, earlier: Dues | None) -> list[Section]:
+    """Return the sections of the page, in order; ``earlier`` is the same cluster before."""
+    dues = verdict.dues
+    body = [_verdict(verdict)]
+    if earlier is not None:
+        body.append(_since(dues, earlier))
+    if dues.instance.has_queues:
+        body.append(_queues(dues))
+    body.append(_users(verdict))
+    facts = dues.facts
+    if len(facts.not_understood) or len(facts.homeless) or len(facts.held):
+        body.append(_reading(dues))
     return body
 
 
-def _labelled(frame: pd.DataFrame, names: list[str]) -> list[list[Any]]:
-    """Return rows of labels and the values of these columns."""
-    return [[str(label), *values] for label, *values in frame[names].itertuples(name=None)]
-
-
-def _unit(facts: Facts, resource: str) -> str:
-    return facts.share_comparison.instance.units.get(resource, "")
-
-
-def _is_observed(facts: Facts) -> bool:
-    """Whether the running tasks are known."""
-    return facts.share_comparison.subject.tasks is not None
-
-
-def _glance(facts: Facts) -> Section:
-    comparison = facts.share_comparison
-    instance = comparison.instance
-    cards = [("servers", f"{instance.n_servers:,}", "")]
-    if instance.has_queues:
-        levels = counted(int(instance.tree.depths.max()), "level", "levels")
-        cards.append(("queues", f"{len(instance.tree) - 1:,}", levels))
-    tenants = comparison.subject.tenants
-    sizes = counted(len(instance.users), "job size", "job sizes")
-    if tenants.are_users or tenants.noun == "user":
-        note = "" if tenants.are_users else sizes
-        cards.append((f"{tenants.noun}s", f"{len(tenants.names):,}", note))
-    else:  # the queues or namespaces of the card before
-        _, value, note = cards.pop()
-        cards.append((f"{tenants.noun}s", value, f"{note}, {sizes}"))
-    if _is_observed(facts):
-        cards += [
-            (f"jobs that {state}", f"{count:,}", "as squeue -r counts")
-            for state, count in comparison.subject.jobs.items()
-            if count or state != "are held"
-        ]
-        cards.append(("tasks that run", shown(comparison.has.sum()), ""))
-        waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
-        waits = int((tenants.sums(comparison.waiting) > 0).sum())
-        who_waits = counted(waits, tenants.noun, f"{tenants.noun}s")
-        cards.append(("tasks that wait", shown(waiting), f"of {who_waits}"))
-        below = int((tenants.sums(comparison.owed) > 0).sum())
-        cards.append(
-            ("below fair", f"{below:,}", tenants.noun if below == 1 else f"{tenants.noun}s")
-        )
-
-    table, has_other_use = _resource_table(facts)
+def _verdict(verdict: Verdict) -> Section:
+    """Return the first screen: the verdict, the tenants that are short or wait, and the others folded."""
+    table = tenant_table(verdict)
+    is_first = (verdict.table["short_jobs"] > 0) | (verdict.table["waiting_jobs"] > 0)
+    first = table.frame[is_first.to_numpy()]
+    others = table.frame[~is_first.to_numpy()]
+    noun = verdict.dues.facts.tenants.noun
+    tables = [table._replace(frame=first)] if len(first) else []
+    folded = []
+    if len(others):
+        caption = f"{counted(len(others), noun, f'{noun}s')} of which nothing waits"
+        folded.append(table._replace(id="other-table", caption=caption, frame=others))
+    resources, has_other_use = _resource_table(verdict.dues)
     return Section(
-        "glance",
-        "At a glance",
-        "The cluster at a glance",
-        headline(comparison),
-        cards=cards,
-        tables=[table],
-        notes=[_OTHERS_USE] if has_other_use else [],
+        "verdict",
+        "Verdict",
+        "",
+        [verdict.sentence],
+        tables=tables,
+        folded=[*folded, resources],
+        notes=[*notes(verdict), *([_OTHERS_USE] if has_other_use else [])],
     )
 
 
-def _resource_table(facts: Facts) -> tuple[Table, bool]:
+def tenant_table(verdict: Verdict) -> Table:
+    """Return the table of tenants for people: those who are short first, then those who wait."""
+    dues = verdict.dues
+    noun = dues.facts.tenants.noun
+    rows: list[list[Any]] = []
+    row: Any
+    for row in verdict.table.itertuples():
+        waits = jobs_text(row.waiting_jobs, row.waiting_tasks) if row.waiting_jobs else ""
+        holders = holders_text(dues, row.resource, row.holders)
+        since = since_text(row.since)
+        rows.append(
+            [
+                str(row.Index),
+                row.has,
+                row.due,
+                row.short_of,
+                waits,
+                since,
+                row.message,
+                _why(row),
+                holders,
+            ]
+        )
+    columns = [
+        Column(noun, kind="label"),
+        Column("has", kind="percent", about=_SHARE),
+        Column("due", kind="percent", about=f"Under {dues.fair.mechanism}: {_SHARE}"),
+        Column("short by", kind="words", about="Whole jobs of its due, by size"),
+        Column("waits", kind="text", about="Jobs that wait, with their tasks"),
+        Column("since", kind="text", about="When the first of them was submitted"),
+        Column("the scheduler says", kind="words", about="In its own words, with the tasks of which"),
+        Column("by what is free", kind="words", about="Room now, beside what runs, and what stops the rest"),
+        Column("held beyond dues by", kind="words", about="What it is short of"),
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=[column.name for column in columns])
+    return Table("tenant-table", f"{noun.capitalize()}s", frame, columns)
+
+
+def _why(row: Any) -> str:
+    """Return for how many jobs there is room, what stops the next, and what is not counted."""
+    texts = []
+    if row.room_jobs:
+        count = "all" if row.room_jobs == row.waiting_jobs else f"{row.room_jobs:,}"
+        texts.append(f"room for {count} on {row.room_on}")
+    if row.stopped_by:
+        texts.append(row.stopped_by)
+    if row.not_counted:
+        texts.append(f"not counted: {row.not_counted}")
+    return "; ".join(texts)
+
+
+def since_text(since: str) -> str:
+    """Return the time of a job for people, to the minute, as the dump has it where it is no time.
+
+    >>> since_text("2026-11-28T10:00:30Z"), since_text(""), since_text("soon")
+    ('2026-11-28 10:00', '', 'soon')
+    """
+    time = pd.to_datetime(since, errors="coerce")
+    return since if pd.isna(time) else f"{time:%Y-%m-%d %H:%M}"
+
+
+def _resource_table(dues: Dues) -> tuple[Table, bool]:
     """Return use and capacity by resource, and whether users outside the report use a part."""
-    comparison = facts.share_comparison
-    instance = comparison.instance
-    subject = comparison.subject
+    facts = dues.facts
+    instance = dues.instance
     names = list(instance.resources)
-    other_use = subject.hidden.add(subject.excluded, fill_value=0.0)
+    other_use = facts.hidden.add(facts.excluded, fill_value=0.0)
     other_amounts = other_use.reindex(names, fill_value=0.0).to_numpy()
-
-    used = comparison.allocation.usage.to_numpy().sum(axis=0) + other_amounts
-    fair = comparison.fair.usage.to_numpy().sum(axis=0) + other_amounts
+    used = dues.allocation.usage.to_numpy().sum(axis=0) + other_amounts
+    fair = dues.fair.usage.to_numpy().sum(axis=0) + other_amounts
     pool = instance.pool + other_amounts
-    scales = [scaled(_unit(facts, str(name))) for name in names]
+    scales = [scaled(instance.units.get(name, "")) for name in names]
     factors, units = zip(*scales, strict=True)
-    values = np.column_stack([used * factors, pool * factors, used / pool, fair / pool])
-    rows = [
-        [str(name), *row, unit]
-        for name, row, unit in zip(names, values.tolist(), units, strict=True)
-    ]
-    columns = (
-        TableColumn("resource", "label"),
-        TableColumn("in use"),
-        TableColumn("capacity"),
-        TableColumn("% in use", "percent"),
-        TableColumn("% under fair shares", "percent"),
-        TableColumn("unit", "text"),
-    )
-    table = Table("resources", "The whole cluster, by resource", columns, rows)
+    values = {
+        "resource": list(map(str, names)),
+        "in use": used * factors,
+        "capacity": pool * factors,
+        "unit": units,
+        "% in use": used / pool,
+        "% under fair shares": fair / pool,
+    }
+    kinds = ("label", "number", "number", "text", "percent", "percent")
+    columns = [Column(name, kind=kind) for name, kind in zip(values, kinds, strict=True)]
+    table = Table("resources", "The whole cluster, by resource", pd.DataFrame(values), columns)
     return table, bool(other_amounts.any())
 
 
@@ -289,340 +165,169 @@ _OTHERS_USE = (
 )
 
 
-def _since(facts: Facts) -> Section:
-    changes = facts.changes
-    has_moved = changes["change"] != 0
-    waits_otherwise = changes["waiting"] != changes["waiting_before"]
-    is_short = changes["owed"] >= 1
-    moved = changes[has_moved | waits_otherwise | is_short]
+def changes(dues: Dues, earlier: Dues) -> pd.DataFrame:
+    """Return tasks, waiting and owed of users, before and after; first those who moved most."""
+    names = ["tasks", "waiting", "owed"]
+    after = users(dues)[names].rename(index=str)
+    before = users(earlier)[names].rename(index=str)
+    table = pd.concat([after, before.add_suffix("_before")], axis=1).fillna(0.0)
+    table.insert(0, "change", table["tasks"] - table["tasks_before"])
 
+    # The part of the cluster that a user's change is; of users who are gone, by the earlier dump
+    share = pd.Series(dues.share_of_a_task, index=after.index)
+    earlier_share = pd.Series(earlier.share_of_a_task, index=before.index)
+    task_share = share.reindex(table.index).fillna(earlier_share.reindex(table.index))
+    moved_share = (table["change"] * task_share).abs().to_numpy()
+    return table.iloc[largest_first(moved_share)].rename_axis("user")
+
+
+def _since(dues: Dues, earlier: Dues) -> Section:
+    table = changes(dues, earlier)
+    is_short = table["owed"] >= 1
+    has_changed = (table["change"] != 0) | (table["waiting"] != table["waiting_before"])
+    moved = table[has_changed | is_short]
     up = int((moved["change"] > 0).sum())
     down = int((moved["change"] < 0).sum())
     paragraphs = [f"{up:,} users run more tasks than before, {down:,} fewer."]
-    waited = (moved["waiting"] > 0) & (moved["waiting_before"] > 0)
-    still_short = moved[waited & (moved["owed"] >= 1)]
-    if len(still_short):
-        first = still_short["owed"].iloc[:_NAMED]
-        owed_tasks = [f"{user} ({shown(owed)})" for user, owed in first.items()]
-        names = ", ".join(owed_tasks)
-        if len(still_short) > _NAMED:
-            names += f" and {len(still_short) - _NAMED:,} others"
+    still = moved[(moved["waiting"] > 0) & (moved["waiting_before"] > 0) & (moved["owed"] >= 1)]
+    if len(still):
+        texts = [f"{user} ({shown(owed)})" for user, owed in still["owed"].items()]
         paragraphs.append(
-            f"Waiting before and now, and short of their fair share by so many tasks: {names}."
+            "Waiting before and now, and below their fair share by so many tasks: "
+            f"{named(texts, 'user')}."
         )
-
-    columns = [TableColumn("user", "label"), TableColumn("change", about="tasks")]
-    columns += map(TableColumn, ("tasks before", "tasks", "waiting before", "waiting"))
     about = "tasks of the fair share"
-    columns += [TableColumn(name, about=about) for name in ("short before", "short now")]
-    names_of_columns = [
-        "change", "tasks_before", "tasks", "waiting_before", "waiting", "owed_before", "owed"
-    ]  # fmt: skip
-    table = limited(
-        moved,
-        "since-table",
-        "Users, those first of whom most of the cluster moved",
-        columns,
-        lambda frame: _labelled(frame, names_of_columns),
-        moved,
-    )
-    return Section(
-        "since",
-        "Since then",
-        "Changes since the earlier dump, and users who still wait",
-        paragraphs,
-        tables=[table],
-    )
-
-
-#: Columns of the schedulers' own figures of shares, with descriptions.
-_SCHEDULER_SHARES = {
-    "lendable": "the most that its cohort could have",
-    "deserved": "by the plugin of Volcano that shares among queues",
-    "weighted_share": "dominant resource share in thousandths, over the weight",
-    "told": "the same, as Kueue prints it",
-    "usage": "decayed, as Slurm prints it",
-    "fairshare": "Slurm's own factor of that usage, 1 without use",
-}
-#: Those of them that are shares of the whole cluster.
-_PERCENTAGES = ("lendable", "deserved")
-#: Users who are named in a sentence.
-_NAMED = 5
-
-
-def _queues(facts: Facts) -> Section:
-    queues = facts.share_comparison.queues
-    noun = "user" if facts.share_comparison.subject.tenants.are_users else "job size"
-    figures = list(_QUEUE_FIGURES)
-    due = [
-        TableColumn("guarantee", "share", _SHARE),
-        TableColumn("borrowed", "percent", "beyond the guarantee"),
-    ]
-    if "nominal" in queues:  # the words of Kueue
-        figures[figures.index("guarantee")] = "nominal"
-        due = [
-            TableColumn("nominal", "share", "its nominal quota, and those that lend to it"),
-            TableColumn("borrowed", "percent", "beyond the nominal quota"),
-        ]
     columns = [
-        TableColumn("queue", "label"),
-        TableColumn("has", "percent", _SHARE),
-        TableColumn("fair", "percent", _SHARE),
-        TableColumn("waiting", about="tasks"),
-        TableColumn("blocked by", "text"),
-        TableColumn("held by", "words", "other queues that hold most of it"),
-        TableColumn("tasks"),
-        TableColumn("fair tasks"),
-        TableColumn(f"{noun}s"),
-        TableColumn("weight", about="among its siblings"),
-        *due,
+        Column("user", kind="label"),
+        Column("change", about="tasks"),
+        *map(Column, ("tasks_before", "tasks", "waiting_before", "waiting")),
+        Column("owed_before", "below before", about=about),
+        Column("owed", "below now", about=about),
     ]
-    share_columns = [name for name in _SCHEDULER_SHARES if name in queues]
-    for name in share_columns:
-        about = _SCHEDULER_SHARES[name]
-        if name in _PERCENTAGES:
-            columns.append(TableColumn(name, "share", about))
-        else:
-            columns.append(TableColumn(name.replace("_", " "), about=about))
+    caption = "Users, those first of whom most of the cluster moved"
+    tables = [table_of(moved, "since-table", caption, columns)]
+    title = "Changes since the earlier dump, and users who still wait"
+    return Section("since", "Since then", title, paragraphs, tables)
 
-    def rows(frame: pd.DataFrame) -> list[list[Any]]:
-        return [
-            [
-                path or "whole cluster",
-                row.share,
-                row.fair_share,
-                row.waiting,
-                row.blocked_by,
-                _holders(facts, row.blocked_by, row.held_by),
-                *(getattr(row, name) for name in figures),
-                *(getattr(row, name) for name in share_columns),
-            ]
-            for path, row in zip(frame.index, records(frame), strict=True)
-        ]
 
-    caption = "Queues, each with all below it; shares are of the whole cluster"
-    idle = is_idle(queues)
-    table = limited(queues[~idle], "queue-table", caption, columns, rows, queues)
+#: Columns of the schedulers' own figures of shares: kinds, and descriptions.
+_SCHEDULER_SHARES = (
+    Column("nominal", kind="share", about="its nominal quota, and those that lend to it"),
+    Column("lendable", kind="share", about="the most that its cohort could have"),
+    Column("deserved", kind="share", about="by the plugin of Volcano that shares among queues"),
+    Column("weighted_share", about="dominant resource share in thousandths, over the weight"),
+    Column("told", about="the same, as Kueue prints it"),
+    Column("usage", about="decayed, as Slurm prints it"),
+    Column("fairshare", about="Slurm's own factor of that usage, 1 without use"),
+)
+
+
+def queue_table(dues: Dues) -> Table:
+    """Return the table of queues that have tasks or dues, each with all below it."""
+    frame = queues(dues).rename(index={"": "whole cluster"})
+    is_idle = (frame[["share", "fair_share", "waiting"]] == 0).all(axis=1)
+    noun = "users" if dues.facts.tenants.are_users else "job sizes"
+    columns = [
+        Column("queue", kind="label"),
+        Column("share", "has", "percent", _SHARE),
+        Column("fair_share", "due", "percent", _SHARE),
+        Column("waiting", about="tasks"),
+        Column("tasks"),
+        Column("fair_tasks"),
+        Column("users", noun),
+        Column("weight", about="among its siblings"),
+        Column("guarantee", kind="share", about=_SHARE),
+        Column("borrowed", kind="percent", about="beyond the guarantee, or the nominal quota"),
+        *(column for column in _SCHEDULER_SHARES if column.name in frame),
+    ]
+    if "nominal" in frame:  # the word of Kueue for it
+        columns = [column for column in columns if column.name != "guarantee"]
+    return table_of(frame[~is_idle], "queue-table", "Queues, each with all below it", columns)
+
+
+def _queues(dues: Dues) -> Section:
+    table = queue_table(dues)
+    idle = len(dues.instance.tree) - len(table.frame)
     return Section(
         "queues",
         "Queues",
         "Shares by queue",
-        charts=["who", "queues"],
         tables=[table],
-        notes=[f"Queues without tasks are left out: {idle.sum():,}."] if idle.any() else [],
+        charts=["who", "queues"],
+        notes=[f"Queues without tasks are left out: {idle:,}."] if idle else [],
     )
 
 
-_QUEUE_FIGURES = ("tasks", "fair_tasks", "users", "weight", "guarantee", "borrowed")
+_FIGURES = (
+    Column("queue", kind="text"),
+    Column("tasks"),
+    Column("fair_tasks"),
+    Column("share", "has", "percent", _SHARE),
+    Column("fair_share", "due", "percent", _SHARE),
+    Column("guarantee", kind="share", about="its part of the guarantees of its queues"),
+    Column("borrowed", kind="percent", about="beyond that"),
+    Column("waiting", about="tasks"),
+)
 
 
-def _holders(facts: Facts, blocked_by: str, holders: Any) -> str:
-    """Return the holders of the resource or cap that stops a user or queue, with their amounts."""
-    return amounts(holders, _unit(facts, resource_of(blocked_by)))
-
-
-def _users(facts: Facts) -> Section:
-    comparison = facts.share_comparison
-    tenants = comparison.subject.tenants
-    figures = [
-        TableColumn("tasks"),
-        TableColumn("fair tasks"),
-        TableColumn("has", "percent", _SHARE),
-        TableColumn("fair", "percent", _SHARE),
-        TableColumn("guarantee", "share", "its part of the guarantees of its queues"),
-        TableColumn("borrowed", "percent", "beyond that"),
-        TableColumn("waiting", about="tasks"),
-    ]
-    names = ["tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting"]
-    queue = TableColumn("queue", "text")
-    noun = tenants.noun
-    has_past = comparison.fair_with_past is not None
-    tables = []
-    if noun == "user" or has_past:  # queues have a table of their own
-        columns = [TableColumn(noun, "label"), queue, *figures]
-        names_of_tenants = list(names)
-        if not tenants.are_users:
-            about = "classes of tasks of one size, owner and placement"
-            columns.append(TableColumn("job sizes", about=about))
-            names_of_tenants.append("sizes")
-        if has_past:
-            about = "with past use counted, which fades by half in each half-life"
-            columns.append(TableColumn("fair with past", "percent", about))
-            names_of_tenants.append("fair_share_with_past")
-        identity = "user-table" if tenants.are_users else "tenant-table"
-        caption = f"{noun.capitalize()}s, the largest share first"
-        frame = comparison.tenants
-        tables.append(_share_table(frame, identity, caption, columns, names_of_tenants))
-    if not tenants.are_users:
+def user_table(dues: Dues) -> Table:
+    """Return the table of users, the largest share first."""
+    frame = users(dues)
+    noun = dues.facts.tenants.noun
+    caption, heading = "Users, the largest share first", "user"
+    if not dues.facts.tenants.are_users:
         caption = f"Inside each {noun}: its tasks of one size, the largest share first"
-        columns = [TableColumn("tasks of", "label"), queue, *figures]
-        tables.append(_share_table(comparison.users, "user-table", caption, columns, names))
-    name, title = "Users", "Shares by user"
-    if noun != "user":
-        name, title = "Job sizes", f"Inside each {noun}"
-    return Section("users", name, title, charts=["users"], tables=tables)
-
-
-def _share_table(
-    frame: pd.DataFrame,
-    identity: str,
-    caption: str,
-    columns: Sequence[TableColumn],
-    names: list[str],
-) -> Table:
-    """Return the figures of users or tenants, the largest share first."""
+        heading = "tasks of"
     order = largest_first(frame[["share", "fair_share"]].max(axis=1).to_numpy())
-    whole = frame.drop(columns=["held_by", "beyond_fair"])
-    return limited(
-        frame.iloc[order],
-        identity,
-        caption,
-        columns,
-        lambda rows: _labelled(rows, ["queue", *names]),
-        whole,
-    )
+    columns = [Column("user", heading, "label"), *_FIGURES]
+    return table_of(frame.iloc[order], "user-table", caption, columns)
 
 
-def _owed(facts: Facts) -> Section:
-    comparison = facts.share_comparison
-    tenants = comparison.subject.tenants
-    noun = tenants.noun
-    missing_share = comparison.tenant_shares.missing_share
-    order = largest_first(missing_share)
-    below = comparison.tenants.iloc[order[missing_share[order] > 0]]
-    title = f"{noun.capitalize()}s below their fair share"
-    if below.empty:
-        return Section(
-            "owed", "Below fair", title, [f"No {noun} that waits is below its fair share."]
-        )
-
-    columns = [
-        TableColumn(noun, "label"),
-        TableColumn("jobs short", about="whole jobs of the fair share that it lacks"),
-        TableColumn("short of", about="tasks of the fair share that it lacks"),
-        TableColumn("stopped by", "text", "the resource that is short, or the cap of a queue"),
-        TableColumn(
-            "held beyond fair shares by", "words", f"{noun}s with more than their fair share of it"
-        ),
-        TableColumn("runs", about="tasks"),
-        TableColumn("fair", about="tasks"),
-        TableColumn("waiting", about="tasks"),
-        TableColumn(
-            "least on", "text", "the server where least is lacking, or the queue whose cap it is"
-        ),
-        TableColumn("what would help", "words", "of this one alone, beside all that runs now"),
-    ]
-    position = {str(name): t for t, name in enumerate(tenants.names)}
-    shares = comparison.tenant_shares
-    short = set(comparison.short.tolist())
-
-    def rows(frame: pd.DataFrame) -> list[list[Any]]:
-        return [
-            [
-                str(label),
-                int(shares.jobs_short[position[str(label)]]),
-                row.owed,
-                row.blocked_by,
-                _holders(facts, row.blocked_by, row.beyond_fair),
-                row.tasks,
-                row.fair_tasks,
-                row.waiting,
-                row.where,
-                help_for(comparison, position[str(label)]) if position[str(label)] in short else "",
-            ]
-            for label, row in zip(frame.index, records(frame), strict=True)
-        ]
-
-    caption = f"{title}, by how much they are owed"
-    table = limited(below, "owed-table", caption, columns, rows, below)
-    by_a_task = comparison.short.size
-    paragraph = (
-        f"{noun.capitalize()}s that wait and are below their fair share: {len(below):,}, of which "
-        f"{by_a_task:,} by a whole job or more. A fair share need not be a whole number of tasks; a "
-        "job of several tasks is owed where all of them are fair."
-    )
-    title = f"{title}, and those who hold it"
-    return Section("owed", "Below fair", title, [paragraph], tables=[table])
-
-
-def _waits(facts: Facts) -> Section:
-    """Return what waits of each tenant, how much of it has room, and what stops the rest."""
-    comparison = facts.share_comparison
-    noun = comparison.subject.tenants.noun
-    names = comparison.subject.tenants.names
-    columns = [
-        TableColumn(noun, "label"),
-        TableColumn("jobs", about="jobs that wait; their tasks run at once or not at all"),
-        TableColumn("tasks", about="of these jobs"),
-        TableColumn("room for", about="jobs that have room now, beside what runs"),
-        TableColumn("on", "text", "servers with room, each with its tasks"),
-        TableColumn("next job stopped by", "text", "the first job without room"),
-        TableColumn("first since", "text"),
-        TableColumn("priority", about="the highest"),
-        TableColumn("the scheduler says", "words", "in its own words, of most tasks"),
-        TableColumn("not counted", "words", "constraints that do not count here, with tasks"),
-    ]
-    rows: list[list[Any]] = []
-    for t, summary in list(comparison.summaries.items())[:MOST_ROWS]:
-        stopped = ""
-        if summary.job is not None and summary.obstacle is not None:
-            n = next(iter(summary.job.tasks))
-            stopped = comparison.with_holders(n, summary.obstacle).blocked_by
-        message = max(summary.messages, key=summary.messages.__getitem__, default="")
-        left_out = ", ".join(f"{name} ({count:,})" for name, count in summary.left_out.items())
-        place = on_servers(comparison, summary.servers) if summary.servers else ""
-        rows.append(
-            [
-                str(names[t]),
-                summary.jobs,
-                summary.tasks,
-                summary.fitting_jobs,
-                place,
-                stopped,
-                summary.since,
-                summary.priority,
-                message,
-                left_out,
-            ]
-        )
-    omitted = len(comparison.summaries) - len(rows)
-    caption = f"{noun.capitalize()}s of which something waits, those first of whom most does"
-    table = _without_empty(Table("waiting-table", caption, columns, rows))
-    if omitted > 0:
-        table = table._replace(left_out=f"{omitted:,} more {noun}s are left out.")
-    text = (
-        "Room is counted for each of them alone, beside what runs now. A job has room where all of its "
-        "tasks have, in what is free on servers that may take them and in the quotas of its queue."
-    )
-    return Section("waiting", "Waiting", "What waits, and what stops it", [text], tables=[table])
-
-
-def _reading(facts: Facts) -> Section:
-    subject = facts.share_comparison.subject
+def _users(verdict: Verdict) -> Section:
+    dues = verdict.dues
+    noun = dues.facts.tenants.noun
     tables = []
-    columns = [TableColumn("user", "label"), TableColumn("queue", "text"), TableColumn("tasks")]
-    if len(subject.homeless):
-        rows = [list(row) for row in subject.homeless.itertuples(index=False, name=None)]
-        caption = "They wait, and no server may take them"
-        reasons = TableColumn(
-            "why", "words", "as the dump has it; quoted: the scheduler's own words"
+    if not dues.facts.tenants.are_users and (noun == "user" or dues.shares_with_past is not None):
+        about = "with past use counted, which fades by half in each half-life"
+        columns = [Column("tenant", noun, "label"), *_FIGURES]
+        columns.append(
+            Column("sizes", "job sizes", about="classes of tasks of one size and placement")
         )
-        tables.append(Table("homeless-table", caption, [*columns, reasons], rows))
-    if len(subject.held):
-        held_columns = [*columns, TableColumn("reason", "text")]
-        caption = "They may not run yet, by the scheduler's own reason"
-        tables.append(_frame_table(subject.held, "held-table", caption, held_columns))
-    if len(subject.not_understood):
-        note_columns = [TableColumn("file", "label")]
-        note_columns += [TableColumn(name, "text") for name in ("where", "what", "done")]
-        frame = subject.not_understood
-        tables.append(_frame_table(frame, "note-table", "Lines of the dump", note_columns))
+        if dues.shares_with_past is not None:
+            columns.append(Column("fair_share_with_past", "due with past", "percent", about))
+        frame = tenants(verdict)
+        order = largest_first(frame[["share", "fair_share"]].max(axis=1).to_numpy())
+        caption = f"{noun.capitalize()}s, the largest share first"
+        tables.append(table_of(frame.iloc[order], "share-table", caption, columns))
+    title = "Shares by user" if noun == "user" else f"Inside each {noun}"
+    name = "Users" if noun == "user" else "Job sizes"
+    return Section("users", name, title, tables=[*tables, user_table(dues)], charts=["users"])
+
+
+def _reading(dues: Dues) -> Section:
+    facts = dues.facts
+    columns = [Column("user", kind="label"), Column("queue", kind="text"), Column("tasks")]
+    tables = [
+        Table(
+            "homeless-table",
+            "They wait, and no server may take them",
+            facts.homeless,
+            [*columns, Column("why", kind="words", about="quoted: the scheduler's own words")],
+        ),
+        Table(
+            "held-table",
+            "They may not run yet, by the scheduler's own reason",
+            facts.held,
+            [*columns, Column("reason", kind="words")],
+        ),
+        Table(
+            "note-table",
+            "Lines of the dump",
+            facts.not_understood,
+            [Column("file", kind="label"), *(Column(name, kind="text") for name in ("where", "what", "done"))],
+        ),
+    ]  # fmt: skip
     title = "Parts of the dump that are left out or not understood"
-    return Section("reading", "Reading", title, tables=tables)
-
-
-def _frame_table(
-    frame: pd.DataFrame, identity: str, caption: str, columns: Sequence[TableColumn]
-) -> Table:
-    """Return the rows of a frame as a table."""
-    return limited(frame, identity, caption, columns, lambda rows: rows.to_numpy().tolist(), frame)
+    return Section(
+        "reading", "Reading", title, tables=[table for table in tables if len(table.frame)]
+    )

@@ -25,15 +25,17 @@ from fairlp import Mechanism, formulations
 from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.toolkit import largest_first, lists, progress_bar, quotients, tolerances
 
+from ..dues.dues import Dues
+from ..dues.facts import Facts, facts_of
 from ..dues.jobs import AUDIT
-from ..dues.share_comparison import ShareComparison
-from ..dues.subject import Subject, subject_of
 from ..dues.tenants import TenantShares
+from ..dues.verdict import Condition, Verdict
 from ..page.page import adjusted
 from ..readers.dumps import SOURCES, Dump, Times, dumps_of, duration, times_of
 from ..readers.reading import snapshot_of
 from ..readers.snapshot import IdleError, Snapshot
 from ..readers.sources import KnownEntries
+from ..tables import records
 
 _HOUR = pd.Timedelta(hours=1)
 #: What each moment has of a tenant.
@@ -59,6 +61,8 @@ class Moment:
         Empty of an idle cluster.
     left_out : int
         Lines of the dump that its reader leaves out or interprets.
+    no_verdict : str
+        Why there is no verdict at this moment; empty where there is one.
     """
 
     tenants: pd.DataFrame
@@ -67,6 +71,7 @@ class Moment:
     noun: str = ""
     mechanism: str = ""
     left_out: int = 0
+    no_verdict: str = ""
 
     @classmethod
     def idle(cls) -> Moment:
@@ -74,61 +79,62 @@ class Moment:
         return cls(pd.DataFrame(columns=list(_COLUMNS), dtype=float))
 
     @classmethod
-    def of(cls, comparison: ShareComparison, since: pd.Series[Any]) -> Moment:
-        """Return the moment of a comparison; ``since`` is by user."""
-        subject = comparison.subject
-        tenants = subject.tenants
-        shares = comparison.tenant_shares
-        wanted = _wanted(comparison)
-        due = np.minimum(shares.fair_share, wanted)
-        # of whole jobs that do not start on servers that sleep: a smaller rest is due to nobody
+    def of(cls, dues: Dues, since: pd.Series[Any]) -> Moment:
+        """Return the moment of dues; ``since`` is by user."""
+        facts = dues.facts
+        tenants = facts.tenants
+        shares = dues.shares
+        verdict = Verdict.of(dues)
+        is_short = np.zeros(len(tenants.names), dtype=bool)
+        is_short[verdict.short] = True
+        due = np.minimum(shares.fair_share, _wanted(dues))
+        # of whole jobs: a smaller rest is due to nobody
         with_owed = np.maximum(shares.share, shares.share_with_owed)
-        due = np.where(shares.waits_in_jobs | shares.starts, np.minimum(due, with_owed), due)
+        due = np.where(shares.waits_in_jobs, np.minimum(due, with_owed), due)
+        # what the dump does not show to be lacking is not due
+        has_its_due = np.isin(verdict.conditions, [Condition.SHORT, Condition.HAS_ITS_DUE])
+        due = np.where(has_its_due, due, np.minimum(due, shares.share))
         if len(tenants.names) < 2:  # no one else has what it lacks
             due = shares.share
-        waiting = tenants.sums(comparison.waiting)
-        is_short = np.zeros(len(tenants.names), dtype=bool)
-        is_short[shares.short] = True
-        owed = np.where(is_short, tenants.sums(shares.owed_whole.astype(float)), 0.0)
-        users = [str(user) for user in subject.instance.users]
-        since_of_user = since.reindex(users)
+        waiting = tenants.sums(dues.waiting)
+        since_of_user = since.reindex([str(user) for user in facts.instance.users])
         columns = {
-            "tasks": tenants.sums(comparison.has),
-            "fair_tasks": tenants.sums(comparison.fair_tasks),
+            "tasks": tenants.sums(dues.has),
+            "fair_tasks": tenants.sums(dues.fair_tasks),
             "waiting": waiting,
-            "owed": owed,
+            "owed": tenants.sums(verdict.short_tasks.astype(float)),
             "share": shares.share,
             "fair_share": shares.fair_share,
             "due_share": due,
             "short": np.where(waiting > 0, np.maximum(due - shares.share, 0.0), 0.0),
             "missing": np.where(is_short, shares.missing_share, 0.0),
             "is_short": is_short,
-            "task_share": _smallest_waiting(comparison),
+            "task_share": _smallest_waiting(dues),
             "since": [since_of_user.iloc[members].min() for members in tenants.users],
         }
         names = pd.Index([str(name) for name in tenants.names], name="tenant", dtype=object)
         return cls(
             pd.DataFrame(columns, index=names)[list(_COLUMNS)],
-            frozenset(map(str, subject.instance.servers)),
-            subject.scheduler,
+            frozenset(map(str, facts.instance.servers)),
+            facts.scheduler,
             tenants.noun,
-            comparison.fair.mechanism,
-            len(subject.not_understood),
+            dues.fair.mechanism,
+            len(facts.not_understood),
+            facts.no_verdict,
         )
 
 
-def _wanted(comparison: ShareComparison) -> np.ndarray:
+def _wanted(dues: Dues) -> np.ndarray:
     """Return the dominant share of all tasks of each tenant, those that run and those that wait."""
-    tasks = comparison.has + comparison.waiting
-    tenants = comparison.subject.tenants
+    tasks = dues.has + dues.waiting
     nothing = np.zeros_like(tasks)
-    return TenantShares(comparison.instance, tenants, tasks, nothing, nothing).share
+    return TenantShares(dues.instance, dues.facts.tenants, tasks, nothing, nothing).share
 
 
-def _smallest_waiting(comparison: ShareComparison) -> np.ndarray:
+def _smallest_waiting(dues: Dues) -> np.ndarray:
     """Return the dominant share of the smallest task of each tenant that waits; else infinity."""
-    tenants = comparison.subject.tenants
-    task_shares = np.where(comparison.waiting > 0, comparison.share_of_a_task, np.inf)
+    tenants = dues.facts.tenants
+    task_shares = np.where(dues.waiting > 0, dues.share_of_a_task, np.inf)
     smallest = np.full(len(tenants.names), np.inf)
     np.minimum.at(smallest, tenants.of, task_shares)
     return smallest
@@ -172,7 +178,7 @@ class MomentReader:
     def __post_init__(self) -> None:
         self._unknown: dict[str, UnknownNameError] = {}
         self._known: set[str] = set()
-        self._before: ShareComparison | None = None
+        self._before: Dues | None = None
         self._memory = KnownEntries()
 
     def moment(self, dump: Dump | Snapshot) -> Moment:
@@ -183,30 +189,30 @@ class MomentReader:
                     dump = snapshot_of(dump.files, str(dump.path), self.scheduler)
         except IdleError:
             return Moment.idle()
-        subject = self._adjusted(subject_of(dump))
-        if subject is None:
+        facts = self._adjusted(facts_of(dump))
+        if facts is None:
             return Moment.idle()
         waiting = dump.waiting[["user", "since"]]
         times = pd.to_datetime(waiting["since"], utc=True, errors="coerce", format="ISO8601")
         since = times.groupby(waiting["user"].astype(str)).min()
-        return Moment.of(self._comparison(subject), since)
+        return Moment.of(self._dues(facts), since)
 
-    def _adjusted(self, subject: Subject) -> Subject | None:
+    def _adjusted(self, facts: Facts) -> Facts | None:
         """Return the subject with the weights, and without the excluded, that are in this dump.
 
         None where all are excluded.
         """
         for name in self.exclude:
             with suppress(InstanceError), self._noting(f"exclude {name}"):
-                subject.without([name])
+                facts.without([name])
         try:
-            subject = subject.without(self.exclude, required=False)
+            facts = facts.without(self.exclude, required=False)
         except InstanceError:  # all are excluded
             return None
         for name, weight in self.weights.items():
             with self._noting(f"weight {name}"):
-                subject = adjusted(subject, {name: weight}, ())
-        return subject
+                facts = adjusted(facts, {name: weight}, ())
+        return facts
 
     @contextmanager
     def _noting(self, change: str) -> Iterator[None]:
@@ -227,13 +233,13 @@ class MomentReader:
             if change not in self._known:
                 raise error
 
-    def _comparison(self, subject: Subject) -> ShareComparison:
-        """Return the comparison of a subject; an instance that did not change is shared once."""
+    def _dues(self, facts: Facts) -> Dues:
+        """Return what is due; an instance that did not change is shared once."""
         before = self._before
-        if before is not None and before.instance.equals(subject.instance):
-            self._before = replace(before, subject=replace(subject, instance=before.instance))
+        if before is not None and before.instance.equals(facts.instance):
+            self._before = replace(before, facts=replace(facts, instance=before.instance))
         else:
-            self._before = ShareComparison.of(subject, self.mechanism, **self.options)
+            self._before = Dues.of(facts, self.mechanism, **self.options)
         return self._before
 
 
@@ -270,6 +276,8 @@ class Period:
     source : str
         Where the times come from, in words.
     name : str
+    no_verdict : str
+        Why there is no verdict; empty where there is one.
     """
 
     tenants: pd.DataFrame
@@ -281,11 +289,12 @@ class Period:
     mechanism: str
     source: str
     name: str = ""
+    no_verdict: str = ""
 
     @property
-    def is_fair(self) -> bool:
-        """Whether no tenant is short over the period."""
-        return not len(self.short)
+    def is_fair(self) -> bool | None:
+        """Whether no tenant is short over the period; None where a dump has no verdict."""
+        return None if self.no_verdict else not len(self.short)
 
     @cached_property
     def short(self) -> list[str]:
@@ -327,13 +336,51 @@ class Period:
 
         return verdict(self)
 
-    def report(self, output: str | Path) -> Path:
+    def since(self, earlier: Period) -> pd.DataFrame:
+        """Return tenants now and over an earlier period, those first whose lack grew most.
+
+        Parameters
+        ----------
+        earlier : Period
+
+        Returns
+        -------
+        DataFrame
+            By tenant ``share``, ``due_share``, ``lacking_task_hours`` and ``hours_short``, and the same
+            before (``_before``); NaN of a tenant that was not there.
+        """
+        names = ["share", "due_share", "lacking_task_hours", "hours_short"]
+        now = self.tenants[names]
+        table = now.join(earlier.tenants[names].add_suffix("_before"), how="outer")
+        growth = self.tenants["lacking"] / self.hours
+        growth = growth.sub(earlier.tenants["lacking"] / earlier.hours, fill_value=0.0)
+        order = largest_first(growth.reindex(table.index).to_numpy())
+        return table.iloc[order]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the period as plain data: the verdict, and the tables of tenants, times and dumps."""
+        names = {True: "fair", False: "not fair", None: "none"}
+        tables = {name: records(getattr(self, name)) for name in ("tenants", "times", "dumps")}
+        return {
+            "format": 1,
+            "name": self.name,
+            "scheduler": self.scheduler,
+            "mechanism": self.mechanism,
+            "verdict": names[self.is_fair],
+            "sentences": self.verdict,
+            "noun": self.noun,
+            **tables,
+        }
+
+    def report(self, output: str | Path, since: Period | None = None) -> Path:
         """Write one page of HTML that needs no network: the verdict, shares over time, tables.
 
         Parameters
         ----------
         output : str or Path
             The file, usually ``.html``; the page appears whole, and replaces a file of that name.
+        since : Period, optional
+            An earlier period: the page also has tenants before and now.
 
         Returns
         -------
@@ -341,7 +388,7 @@ class Period:
         """
         from .page import write_period
 
-        return write_period(self, output)
+        return write_period(self, output, since)
 
     def __repr__(self) -> str:
         return (
@@ -552,6 +599,7 @@ def _period(
         mechanism=", ".join(dict.fromkeys(moment.mechanism for moment in of_moments)),
         source=SOURCES[times.source],
         name=f"{names[0]} to {names[-1]}",
+        no_verdict=next((moment.no_verdict for moment in moments if moment.no_verdict), ""),
     )
 
 

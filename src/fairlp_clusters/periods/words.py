@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..page.sections import counted, records, shown
+from ..tables import counted, shown
 
 if TYPE_CHECKING:
     from .period import Period
@@ -18,6 +18,8 @@ _NAMED = 3
 
 def verdict(period: Period) -> list[str]:
     """Return the verdict over a period, a paragraph each."""
+    if period.no_verdict:
+        return [f"No verdict: {period.no_verdict}.", _rule(period)]
     first = _unfair(period) if period.short else [_fair(period)]
     return [*first, *_to_look_at(period), _rule(period)]
 
@@ -39,7 +41,8 @@ def _fair(period: Period) -> str:
 def _unfair(period: Period) -> list[str]:
     """Return the tenants that are short, and how long the first of them waited."""
     name = period.short[0]
-    rows = dict(zip(period.tenants.index, records(period.tenants), strict=True))
+    all_rows: Any = period.tenants.itertuples()
+    rows = {row.Index: row for row in all_rows}
     row = rows[name]
     sentence = (
         f"Not fair over {lasting(period.hours)}: {name} lacks {_task_hours(row)} of what was due to it. "
@@ -79,7 +82,9 @@ def _to_look_at(period: Period) -> list[str]:
         return []
     zone = zone_of(period)
     places = []
-    for time, row in zip(dumps.index, records(dumps), strict=True):
+    row: Any
+    for row in dumps.itertuples():
+        time = row.Index
         missing = shown(_missing(period, time, row.most_short), "percent")
         places.append(
             f"{when(time)}{zone} ({row.most_short} lacks {missing} of the cluster, for {lasting(row.hours)})"

@@ -12,13 +12,12 @@ import fairlp
 import fairlp_clusters
 from fairlp import Instance
 from fairlp.errors import InstanceError
-from fairlp_clusters.dues.blocking import Blocking, Placement
+from fairlp_clusters.dues.facts import Facts
 from fairlp_clusters.dues.jobs import WaitingJob
-from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import Subject
+from fairlp_clusters.dues.room import Placement, Room
 from fairlp_clusters.dues.tenants import Tenants
-from fairlp_clusters.page.headline import headline, is_fair
 from profiles import many
+from verdicts import judged, lines_of
 
 
 def drawn(seed):
@@ -79,7 +78,7 @@ def drawn(seed):
         queues={"a": {"weight": 1, "cap": {"r0": cap["a"]} if cap else {}}, "b": {"weight": 1}},
     )
     tenants = Tenants(["a", "b"], (queue == "b").astype(int), "queue")
-    return Subject(
+    return Facts(
         instance,
         tasks,
         waiting,
@@ -145,7 +144,7 @@ def program(subject, jobs):
 def test_owed_jobs_are_fair_whole_and_nothing_is_overstated(seed):
     """No cut job, and no room that is not there."""
     subject = drawn(seed)
-    comparison = ShareComparison.of(subject, "h-drf")
+    comparison = judged(subject, "h-drf")
     shares = comparison.tenant_shares
     parts = subject.instance.demands / subject.instance.pool
     has, fair = subject.tasks.sum(axis=1), comparison.fair_tasks
@@ -184,7 +183,7 @@ def test_owed_jobs_are_fair_whole_and_nothing_is_overstated(seed):
 @pytest.mark.parametrize("seed", range(many(300)))
 def test_a_job_has_room_where_a_program_places_all_of_its_tasks(seed):
     subject = drawn(seed)
-    blocking = Blocking(subject.instance, subject.tasks, whole=True)
+    blocking = Room.of(subject.instance, subject.tasks)
     for job in subject.waiting_jobs:
         has_room = program(subject, [job._replace(copies=1)]) == 1
         assert (blocking.place(job) is not None) == has_room
@@ -208,14 +207,14 @@ def pool(waiting, tasks, job_sizes, capacity=10.0, **fields):
         task_limits=tasks[:, 0] + waiting,
         job_sizes=job_sizes,
     )
-    return ShareComparison.of(Subject(instance, tasks, waiting, **fields), "drf")
+    return judged(Facts(instance, tasks, waiting, **fields), "drf")
 
 
 def test_a_remainder_smaller_than_the_next_job_is_owed_to_nobody():
     """10 CPUs: a runs 5, and b's only job needs 7 at once; 5 are its fair share."""
     comparison = pool([0, 7], [5, 0], [1, 7])
-    assert is_fair(comparison) and comparison.owed.tolist() == [0, 0]
-    lines = headline(comparison)
+    assert comparison.is_fair and comparison.owed.tolist() == [0, 0]
+    lines = lines_of(comparison)
     assert (
         lines[0] == "Fair: no user is short of a whole job of its fair share. Tasks that wait: 7."
     )
@@ -229,7 +228,7 @@ def test_what_is_owed_is_counted_in_jobs_and_tasks():
     """10 CPUs: a runs 9, b waits with two jobs of 2, and 5 are fair: b is short of both."""
     comparison = pool([0, 4], [9, 0], [1, 2])
     assert comparison.tenant_shares.jobs_short.tolist() == [0, 2]
-    lines = headline(comparison)
+    lines = lines_of(comparison)
     assert lines[0].startswith(
         "Not fair: b is 2 jobs with 4 tasks in all short of its fair share (1 cpu each)"
     )
@@ -238,7 +237,7 @@ def test_what_is_owed_is_counted_in_jobs_and_tasks():
 def test_a_job_of_two_sizes_of_tasks_runs_as_a_whole():
     """First fit puts the task of 2 on the server of 3; a program finds 2 on 2 and 3 on 3."""
     instance = Instance.from_arrays([[2], [3], [1]], [[3], [2]], users=["small", "large", "other"])
-    blocking = Blocking(instance, np.zeros((3, 2)), whole=True)
+    blocking = Room.of(instance, np.zeros((3, 2)))
     job = WaitingJob("both", {0: 1, 1: 1})
     places = {p.user: p.servers[p.tasks > 0].tolist() for p in blocking.place(job)}
     assert places == {0: [1], 1: [0]}
@@ -248,7 +247,7 @@ def test_a_job_of_two_sizes_of_tasks_runs_as_a_whole():
 def test_tasks_that_need_nodes_of_their_own_do_not_share_one():
     """Two servers with room for 4 tasks each: 3 tasks fit, but not on 3 nodes."""
     instance = Instance.from_arrays([[1]], [[4], [4]])
-    blocking = Blocking(instance, np.zeros((1, 2)), whole=True)
+    blocking = Room.of(instance, np.zeros((1, 2)))
     assert blocking.place(WaitingJob("three", {0: 3})) is not None
     assert blocking.place(WaitingJob("three nodes", {0: 3}, one_a_node=True)) is None
     assert blocking.of_job(WaitingJob("three nodes", {0: 3}, one_a_node=True)).kind == "nowhere"
@@ -258,7 +257,7 @@ def test_a_task_fits_on_one_machine_of_a_server_that_stands_for_several():
     """6 GB on machines with 4 free each: 12 are free, and nothing fits."""
     instance = Instance.from_arrays([[6], [3]], [[24]])
     pieces = {0: np.array([[4.0], [4.0], [4.0]])}
-    blocking = Blocking(instance, np.array([[2.0], [0]]), whole=True, pieces=pieces)
+    blocking = Room.of(instance, np.array([[2.0], [0]]), pieces=pieces)
     assert blocking.of(0).kind == "resource"
     assert blocking.fitting(1, 9)[1].tolist() == [3]
     beside = blocking.beside([Placement(1, np.array([0]), np.array([2]))])

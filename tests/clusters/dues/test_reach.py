@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from fairlp import Instance
+from fairlp_clusters.dues.facts import Facts
 from fairlp_clusters.dues.reach import could_start
-from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import Subject
 from profiles import many
+from verdicts import judged
 
 
 def drawn(seed):
@@ -28,7 +28,7 @@ def drawn(seed):
         demands[:, None], capacities[:, None], users=["a", "b", "c"], job_sizes=[1, 1, size]
     )
     waiting = np.array([0.0, 0.0, 4.0 * size])
-    return ShareComparison.of(Subject(instance, tasks, waiting), "drfh"), size
+    return judged(Facts(instance, tasks, waiting), "drfh"), size
 
 
 def possible(comparison, size, slack=0.0):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from fairlp_clusters.page.wording import help_for, waits_for
 
 from fairlp import Instance
+from fairlp_clusters.dues.facts import Facts
 from fairlp_clusters.dues.jobs import WaitingJob
-from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import Subject
 from fairlp_clusters.dues.waiting import in_turn, words_of
-from fairlp_clusters.page.wording import help_for, waits_for
+from verdicts import judged
 
 
 def cluster(jobs, tasks, capacities=((4,), (4,)), **fields):
@@ -27,8 +27,8 @@ def cluster(jobs, tasks, capacities=((4,), (4,)), **fields):
         resources=["cpu"],
         task_limits=tasks.sum(axis=1) + waiting,
     )
-    subject = Subject(instance, tasks, waiting, waiting_jobs=list(jobs), **fields)
-    return ShareComparison.of(subject, "drfh")
+    subject = Facts(instance, tasks, waiting, waiting_jobs=list(jobs), **fields)
+    return judged(subject, "drfh")
 
 
 def test_jobs_with_room_are_counted_with_their_servers_and_the_first_without_is_named():

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from fairlp_clusters.page.facts import Facts
 
 import fairlp
 import fairlp_clusters
@@ -16,12 +17,11 @@ from cli_runner import run
 from fairlp import Instance
 from fairlp.errors import FairlpError, InstanceError, UnknownNameError
 from fairlp_clusters.dues import subject
-from fairlp_clusters.dues.share_comparison import ShareComparison
 from fairlp_clusters.page import charts, sections
-from fairlp_clusters.page.facts import Facts
 from kubernetes_dumps import node, pod, written
 from profiles import by_day
 from report_cases import HOSTILE, hostile, queued
+from verdicts import judged
 
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
@@ -182,7 +182,7 @@ def test_excluded_queues_use_but_are_owed_nothing(tmp_path):
         queue=["system/core", "a", "b"],
         task_limits=[20, 9, 9],
     )
-    snapshot = subject.Subject(
+    snapshot = subject.Facts(
         cluster, np.array([[10.0], [6.0], [0.0]]), np.array([10.0, 3.0, 9.0]), scheduler="slurm"
     )
     rest = snapshot.without(["system"])
@@ -208,7 +208,7 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
         cluster = Instance.from_arrays(
             np.ones((len(users), 1)), [[12.0]], users=users, task_limits=np.add(runs, waits)
         )
-        return subject.Subject(
+        return subject.Facts(
             cluster, np.array(runs, dtype=float)[:, None], np.array(waits, dtype=float)
         )
 
@@ -222,7 +222,7 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
     assert "2 users run more tasks than before, 1 fewer." in text
     cards = {
         name: (value, unit)
-        for name, value, unit in sections.sections(Facts(ShareComparison.of(snapshot)))[0].cards
+        for name, value, unit in sections.sections(Facts(judged(snapshot)))[0].cards
     }
     assert cards["tasks that wait"] == ("9", "of 2 users") and cards["below fair"] == ("2", "users")
     assert (

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fairlp_clusters.page.facts import Facts
 
 import fairlp
 import fairlp_clusters
-from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import subject_of
 from fairlp_clusters.page import sections
-from fairlp_clusters.page.facts import Facts
+from verdicts import judged
 
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
@@ -36,7 +35,7 @@ def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
     assert "The 200 first of 900 rows; 700 are left out." in text
     assert "The whole table as text (CSV)" in text and "user 899," in text
     monkeypatch.setattr(sections, "MOST_CSV", 1000)
-    facts = Facts(ShareComparison.of(subject_of(instance, observed)))
+    facts = Facts(judged(instance, observed))
     from fairlp_clusters.page.page import page as made
 
     assert "user 899," not in made(facts)

@@ -276,7 +276,7 @@ def test_the_longest_stretch_counts_without_a_break():
     assert longest_stretch(holds, np.array([4.0, 1.0, 2.0, 3.0])).tolist() == [5.0, 7.0]
 
 
-def lines(figure, tenant):
+def lines_of(figure, tenant):
     """The shares that a tenant has and is due, as they are drawn from time to time."""
     (axis,) = (axis for axis in figure.axes if axis.get_title() == tenant)
     return [list(line.get_ydata()) for line in axis.lines]
@@ -299,7 +299,7 @@ def test_the_page_has_the_verdict_the_picture_and_the_tables(tmp_path):
     picture = page.partition('data-chart="over_time"')[2].partition("</figure>")[0]
     assert picture.count(">has<") == picture.count(">due<") == 1
     figure, _ = over_time(period)
-    shares, due = lines(figure, "B")
+    shares, due = lines_of(figure, "B")
     assert shares == [0, 0, 1] and due[:2] == [0.5, 0.5]
     assert not re.search(r'(?:src|href)="(?!#)', page.partition("<script")[0])
 
@@ -314,7 +314,7 @@ def test_the_picture_of_a_long_period_has_means(tmp_path):
     count = 2 * MOST_TIMES
     times = [datetime(2026, 11, 28) + timedelta(hours=k) for k in range(count)]
     period = fairlp_clusters.period(snapshots * (count // 2), times=times)
-    shares, _ = lines(over_time(period).figure, "A")
+    shares, _ = lines_of(over_time(period).figure, "A")
     assert len(shares) == MOST_TIMES
     assert shares[:-1] == [0.5] * (MOST_TIMES - 1)
 

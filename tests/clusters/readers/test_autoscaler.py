@@ -7,12 +7,10 @@ import json
 import pytest
 
 import fairlp_clusters
-from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import subject_of
-from fairlp_clusters.page.headline import headline, is_fair
 from fairlp_clusters.readers.autoscaler import NodeGroup, groups_of, nodes_to_come
 from fairlp_clusters.readers.cluster import Node, Notes
 from kubernetes_dumps import node, pod, said, written
+from verdicts import judged, lines_of
 
 YAML = """
 autoscalerStatus: Running
@@ -60,9 +58,9 @@ def test_what_waits_for_nodes_to_come_starts_and_is_owed_to_nobody(tmp_path, tex
     items += [pod(f"b{k}", "b", ("Job", "b"), None, cpu) for k in range(4)]
     snapshot = fairlp_clusters.snapshot(written(tmp_path, *items))
     assert len(snapshot.asleep) == 2 and snapshot.instance.pool[0] == 12_000
-    comparison = ShareComparison.of(subject_of(snapshot))
-    assert is_fair(comparison) and comparison.owed.tolist() == [0, 0]
-    lines = headline(comparison)
+    comparison = judged(snapshot)
+    assert comparison.is_fair and comparison.owed.tolist() == [0, 0]
+    lines = lines_of(comparison)
     assert "Starting: 4 tasks of the fair shares have room on 2 servers that sleep now" in lines[1]
     assert all("has not placed" not in line for line in lines)
 

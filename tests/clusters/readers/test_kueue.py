@@ -11,10 +11,9 @@ import fairlp
 import fairlp_clusters
 from fairlp.errors import FairlpWarning, SolverError
 from fairlp_clusters.dues import share_comparison
-from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import subject_of
-from fairlp_clusters.page.headline import headline
+from fairlp_clusters.dues.facts import facts_of
 from kubernetes_dumps import kueue, node, pod, said, written
+from verdicts import judged, lines_of
 
 LABEL = "kueue.x-k8s.io/queue-name"
 
@@ -96,7 +95,7 @@ def test_what_is_lent_is_fair_by_weight(tmp_path):
         items += queue(name, [group({"default": {"cpu": nominal(cores)}})], weight=weight)
         items += [workload(name, name, 14 if name == "A" else 40)]
     cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
-    assert ShareComparison.of(subject_of(cluster)).fair.mechanism == "kueue"
+    assert judged(cluster).fair.mechanism == "kueue"
     assert [fair(cluster)[f"all/{name}"] for name in "ABC"] == pytest.approx([14, 12, 14], rel=1e-9)
 
 
@@ -472,18 +471,18 @@ def test_where_no_program_is_solved_the_next_rule_is_taken_and_told(tmp_path, mo
         *queue("A", [group({"default": {"cpu": nominal(2)}})]),
         *running("A", 1, ["n0"]),
     ]
-    subject = subject_of(written(tmp_path, *items))
-    assert headline(ShareComparison.of(subject))[-1].startswith(
+    subject = facts_of(written(tmp_path, *items))
+    assert lines_of(judged(subject))[-1].startswith(
         "Fair is what kueue gives: Kueue gives every queue"
     )
     monkeypatch.setattr(share_comparison, "allocate", failing)
     with pytest.warns(FairlpWarning, match="what is fair is that of 'h-drf-counted': planted"):
-        comparison = ShareComparison.of(subject)
-    assert headline(comparison)[-1].startswith(
+        comparison = judged(subject)
+    assert lines_of(comparison)[-1].startswith(
         "Fair is what h-drf-counted gives: Kubernetes itself promises no shares"
     )
     with pytest.raises(SolverError, match="planted"):
-        ShareComparison.of(subject, "kueue")
+        judged(subject, "kueue")
 
 
 def test_what_is_there_twice_counts_once(tmp_path):

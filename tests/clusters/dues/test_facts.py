@@ -9,10 +9,10 @@ import pytest
 import fairlp
 import fairlp_clusters
 from fairlp.errors import FairlpWarning, FileFormatError, InstanceError
-from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import mechanism_or_default, subject_of
+from fairlp_clusters.dues.facts import facts_of, mechanism_or_default
 from kubernetes_dumps import node, pod, thing, written
 from report_cases import shared
+from verdicts import judged
 
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
@@ -37,8 +37,8 @@ def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_que
         pod(f"a{k}", "web", owner=("Job", "a"), on="n1", requests={"cpu": "1"}) for k in range(2)
     ]
     items += [pod(f"b{k}", "web", owner=("Job", "b"), requests={"cpu": "1"}) for k in range(3)]
-    rest = subject_of(fairlp_clusters.snapshot(written(tmp_path, *items))).without(["web/a"])
-    assert ShareComparison.of(rest).fair.totals.to_dict() == {"web/b": 0}
+    rest = facts_of(fairlp_clusters.snapshot(written(tmp_path, *items))).without(["web/a"])
+    assert judged(rest).fair.totals.to_dict() == {"web/b": 0}
     instance = fairlp.Instance.from_arrays(
         [[1], [1]],
         [[10]],
@@ -47,7 +47,7 @@ def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_que
         queue=["q/x", "q/y"],
         queues={"q": {"guarantee": {"r": 3}, "cap": {"r": 8}}, "q/y": {"guarantee": {"r": 2}}},
     )
-    queues = subject_of(instance, [[2], [0]]).without(["a"]).instance.queues
+    queues = facts_of(instance, [[2], [0]]).without(["a"]).instance.queues
     assert queues.guarantees[:, 0].tolist() == [0, 1, 2, 0]
     assert queues.caps[:, 0].tolist() == [np.inf, 6, np.inf, np.inf]
 

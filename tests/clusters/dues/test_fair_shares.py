@@ -10,9 +10,9 @@ import pytest
 import fairlp
 import fairlp_clusters
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp_clusters.dues.share_comparison import Blocking, ShareComparison
-from fairlp_clusters.dues.subject import Subject, subject_of
+from fairlp_clusters.dues.facts import Facts, facts_of
 from report_cases import cluster, shared
+from verdicts import judged
 
 NOW = [[5, 2], [0, 2], [1, 2]]
 
@@ -83,9 +83,9 @@ def test_a_task_larger_than_every_server_fits_none():
     ]
 
 
-def stop(instance, tasks, user, whole=True):
+def stop(instance, tasks, user):
     """Return what stops a user: why, the resource, the servers, the nearest of them, the queue."""
-    stop = Blocking(instance, np.array(tasks, dtype=float), whole=whole).of(user)
+    stop = Room.of(instance, np.array(tasks, dtype=float), whole=whole).of(user)
     return stop.kind, stop.resource, stop.servers.tolist(), stop.nearest, stop.queue
 
 
@@ -133,7 +133,7 @@ def test_of_a_dump_what_runs_and_waits_is_known(tmp_path):
     # 15 of 16 cores run: one task fits, and the quota stops the next one
     assert shares.loc["ml/serve", "blocked_by"] == "quota of cpu"
     assert shares.equals(fairlp_clusters.fair_shares(fairlp_clusters.snapshot(path)))
-    subject = subject_of(path)
+    subject = facts_of(path)
     assert subject.homeless["user"].tolist() == ["ml/lost"]
     assert subject.scheduler == "kubernetes"
     with pytest.raises(InstanceError, match="a snapshot has its own running tasks"):
@@ -148,7 +148,7 @@ def test_of_many_users_each_row_is_what_blockers_says():
         instance = fairlp.Instance.from_arrays(demands, rng.integers(4, 9, (3, 2)).astype(float))
         allocation = fairlp.allocate(instance, "drfh")
         blocked = fairlp_clusters.blockers(instance, allocation)
-        comparison = ShareComparison.of(subject_of(instance), "drfh")
+        comparison = judged(facts_of(instance), "drfh")
         for n, user in enumerate(instance.users):
             rows = blocked[blocked["user"] == user]
             assert rows["blocked"].all() == (comparison.obstacles[n].kind == "resource")
@@ -162,9 +162,7 @@ def test_of_many_users_each_row_is_what_blockers_says():
 def test_who_does_not_wait_is_owed_nothing():
     """Where a dump does not tell how many tasks there are, a fair share may be more than anybody asks for."""
     instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[8.0]], users=["idle", "waits"])
-    comparison = ShareComparison.of(
-        Subject(instance, np.array([[1.0], [2.0]]), np.array([0.0, 1.0])), "drf"
-    )
+    comparison = judged(Facts(instance, np.array([[1.0], [2.0]]), np.array([0.0, 1.0])), "drf")
     assert comparison.users["fair_tasks"].tolist() == pytest.approx([4, 4])
     assert comparison.users["owed"].tolist() == [0, 1]
     assert comparison.users["blocked_by"].tolist() == [
@@ -191,7 +189,7 @@ def test_obstacles_begin_with_the_user_who_is_owed_the_largest_share():
     instance = fairlp.Instance.from_arrays(
         [[1.0], [4.0], [1.0]], [[12.0]], users=["bob", "ann", "eve"], task_limits=[2.0, 1.0, 12.0]
     )
-    subject = Subject(instance, np.array([[0.0], [0.0], [12.0]]), np.array([2.0, 1.0, 0.0]))
-    comparison = ShareComparison.of(subject, "drf")
+    subject = Facts(instance, np.array([[0.0], [0.0], [12.0]]), np.array([2.0, 1.0, 0.0]))
+    comparison = judged(subject, "drf")
     assert comparison.owed.tolist() == pytest.approx([2, 1, 0])
     assert list(comparison.obstacles) == [1, 0]

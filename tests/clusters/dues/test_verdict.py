@@ -9,10 +9,9 @@ import pytest
 from fairlp import Instance
 from fairlp.errors import OversizedTaskWarning
 from fairlp.models.instances.arithmetic import quantity
-from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import Subject
+from fairlp_clusters.dues.facts import Facts
 from fairlp_clusters.dues.tenants import Tenants
-from fairlp_clusters.page.headline import headline, is_fair
+from verdicts import judged, lines_of
 
 UNITS = {"cpu": "1/1000 core", "memory": "MiB"}
 
@@ -29,14 +28,14 @@ def lines(tasks, waiting, mechanism="drfh", demands=((8000, 32768), (1000, 2048)
         units=UNITS,
         task_limits=limits,
     )
-    subject = Subject(
+    subject = Facts(
         instance, np.asarray(tasks, dtype=float), np.asarray(waiting, dtype=float), **fields
     )
-    return headline(ShareComparison.of(subject, mechanism))
+    return lines_of(judged(subject, mechanism))
 
 
 def test_who_is_short_and_who_holds_too_much_is_said_first():
-    text_lines = lines([[0, 0], [16, 16]], [4, 0])
+    text_lines = lines_of([[0, 0], [16, 16]], [4, 0])
     assert text_lines[:2] == [
         "Not fair: a is 2 tasks short of its fair share (8 CPU, 32 GiB each). It has 0.0 % of the "
         "cluster, and 50.0 % is fair.",
@@ -46,7 +45,7 @@ def test_who_is_short_and_who_holds_too_much_is_said_first():
 
 
 def test_where_there_is_room_the_scheduler_is_named():
-    text_lines = lines([[0, 0], [1, 0]], [2, 0])
+    text_lines = lines_of([[0, 0], [1, 0]], [2, 0])
     assert (
         text_lines[0].startswith("Fair: no user is short")
         and text_lines[1]
@@ -58,7 +57,7 @@ def test_where_there_is_room_the_scheduler_is_named():
     ("waiting", "sentence"), [([0, 0], "Nothing waits."), ([4, 0], "Tasks that wait: 4.")]
 )
 def test_where_nobody_is_short_it_is_fair(waiting, sentence):
-    text_lines = lines([[1, 1], [8, 8]], waiting)
+    text_lines = lines_of([[1, 1], [8, 8]], waiting)
     assert text_lines[0] == f"Fair: no user is short of a whole task of its fair share. {sentence}"
 
 
@@ -68,7 +67,9 @@ def test_what_was_not_counted_is_told():
     )
     homeless = pd.DataFrame({"user": ["lost"], "queue": [""], "tasks": [1], "why": ["no node"]})
     hidden = pd.Series({"cpu": 4000.0})
-    text_lines = lines([[1, 1], [8, 8]], [0, 0], held=held_tasks, homeless=homeless, hidden=hidden)
+    text_lines = lines_of(
+        [[1, 1], [8, 8]], [0, 0], held=held_tasks, homeless=homeless, hidden=hidden
+    )
     assert text_lines[0].startswith(
         "The dump does not show all tasks: 36 CPU in use by the nodes, 32 CPU by the tasks"
     )
@@ -96,7 +97,7 @@ def test_a_task_of_a_dump_that_fits_no_server_is_owed_to_nobody():
     tasks = [[0, 0], [0, 0]]
     demands = ((24000, 1024), (1000, 2048))
     with pytest.warns(OversizedTaskWarning, match="'a'"):
-        text_lines = lines(tasks, [1, 0], demands=demands, scheduler="slurm")
+        text_lines = lines_of(tasks, [1, 0], demands=demands, scheduler="slurm")
     assert (
         text_lines[0]
         == "Fair: no user is short of a whole task of its fair share. Tasks that wait: 1."
@@ -112,12 +113,12 @@ def test_others_who_are_short_are_named_or_counted():
     several = Instance.from_arrays(
         np.ones((6, 1)), [[12.0]], users=list("abcdef"), task_limits=[12, 9, 9, 9, 9, 9]
     )
-    subject = Subject(
+    subject = Facts(
         several, np.array([[12.0], [0], [0], [0], [0], [0]]), np.array([0.0, 9, 9, 9, 9, 9])
     )
-    comparison = ShareComparison.of(subject, "drf")
-    assert headline(comparison)[0].endswith("Short too: c (2 tasks), d (2 tasks), 2 other users.")
-    assert not is_fair(comparison)
+    comparison = judged(subject, "drf")
+    assert lines_of(comparison)[0].endswith("Short too: c (2 tasks), d (2 tasks), 2 other users.")
+    assert not comparison.is_fair
 
 
 def of_one_owner(sizes, tasks_of_others, waiting_of_sizes):
@@ -133,7 +134,7 @@ def of_one_owner(sizes, tasks_of_others, waiting_of_sizes):
         task_limits=tasks[:, 0] + waiting,
     )
     owners = Tenants(["ann", "bob"], np.array([0] * count + [1]), "owner")
-    return headline(ShareComparison.of(Subject(instance, tasks, waiting, tenants=owners), "drf"))
+    return lines_of(judged(Facts(instance, tasks, waiting, tenants=owners), "drf"))
 
 
 def test_what_an_owner_is_short_of_is_named_by_size():
@@ -144,12 +145,12 @@ def test_what_an_owner_is_short_of_is_named_by_size():
 
 def test_an_only_user_has_no_other_to_be_compared_with():
     alone = Instance.from_arrays([[1.0]], [[4.0]], users=["ann"], task_limits=[2.0])
-    text_lines = headline(ShareComparison.of(Subject(alone, np.array([[2.0]]), np.zeros(1)), "drf"))
+    text_lines = lines_of(judged(Facts(alone, np.array([[2.0]]), np.zeros(1)), "drf"))
     assert text_lines[0] == "Fair: ann is the only user. Nothing waits."
 
 
 def test_all_that_a_task_needs_is_named_and_nothing_else():
-    text_lines = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 1), (1000, 2048)))
+    text_lines = lines_of([[0, 0], [16, 16]], [4, 0], demands=((8000, 1), (1000, 2048)))
     assert "(8 CPU, 0.0009766 GiB each)" in text_lines[0]
-    text_lines = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 0), (1000, 2048)))
+    text_lines = lines_of([[0, 0], [16, 16]], [4, 0], demands=((8000, 0), (1000, 2048)))
     assert "(8 CPU each)" in text_lines[0]

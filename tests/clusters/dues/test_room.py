@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairlp import Instance
-from fairlp_clusters.dues.blocking import Blocking, Placement
+from fairlp_clusters.dues.room import Placement, Room
 from profiles import many
 
 
@@ -56,7 +56,7 @@ def over_a_cap(instance, caps, tasks):
 def test_an_obstacle_is_the_first_thing_that_one_more_task_breaks(seed):
     rng = np.random.default_rng([87, seed])
     instance, caps, tasks = drawn(rng)
-    blocking = Blocking(instance, tasks, whole=True)
+    blocking = Room.of(instance, tasks)
     free = instance.capacities - tasks.T @ instance.demands
     assert blocking.free.tolist() == free.tolist()
     for n, need in enumerate(instance.demands):
@@ -86,7 +86,7 @@ def test_an_obstacle_is_the_first_thing_that_one_more_task_breaks(seed):
 def test_as_many_tasks_fit_as_a_loop_places_one_by_one(seed):
     rng = np.random.default_rng([88, seed])
     instance, caps, tasks = drawn(rng)
-    blocking = Blocking(instance, tasks, whole=True)
+    blocking = Room.of(instance, tasks)
     for n, need in enumerate(instance.demands):
         count = int(rng.integers(1, 6))
         servers, placed = blocking.fitting(n, count)
@@ -112,11 +112,11 @@ def test_a_resource_is_the_one_that_most_servers_lack_counted_one_by_one():
     instance = Instance.from_arrays(
         [[2, 2]], [[9, 1.5], [9, 1.5], [1.5, 9]], counts=[1, 1, 5], resources=["cpu", "memory"]
     )
-    obstacle = Blocking(instance, np.zeros((1, 3)), whole=False).of(0)
+    obstacle = Room.of(instance, np.zeros((1, 3)), whole=False).of(0)
     assert obstacle.kind == "room"
     busy = Instance.from_arrays(
         [[2, 2], [1, 0], [0, 1]], [[9, 3], [9, 3], [3, 9]], counts=[1, 1, 5]
     )
     tasks = np.array([[0, 0, 0], [0, 0, 15.0], [3, 3, 0]])
-    full = Blocking(busy, tasks, whole=False).of(0)
+    full = Room.of(busy, tasks, whole=False).of(0)
     assert (full.kind, full.resource, full.servers.tolist()) == ("resource", 0, [2])

@@ -1,0 +1,32 @@
+"""What a verdict says, as short lines: its sentence, the tenants that are short or wait, the notes."""
+
+from __future__ import annotations
+
+import fairlp_clusters
+from fairlp_clusters.dues.dues import Dues
+from fairlp_clusters.dues.facts import facts_of
+from fairlp_clusters.dues.notes import notes
+from fairlp_clusters.dues.verdict import Verdict
+from fairlp_clusters.page.sections import tenant_table
+
+
+def judged(source, mechanism=None, observed=None):
+    """The verdict about facts, an instance, a snapshot, or a dump in a folder."""
+    return Verdict.of(Dues.of(facts_of(source, observed), mechanism))
+
+
+def lines_of(verdict):
+    """The sentence; ``tenant: what waits; the scheduler's words; room; holders``; and the notes."""
+    rows = []
+    for row in tenant_table(verdict).frame.to_dict("records"):
+        texts = [row[name] for name in ("waits", "the scheduler says", "by what is free")]
+        texts.append(row["held beyond dues by"])
+        if row["waits"] or row["short by"]:
+            tenant = row[verdict.dues.facts.tenants.noun]
+            rows.append(f"{tenant}: {'; '.join(text for text in texts if text)}")
+    return [verdict.sentence, *rows, *notes(verdict)]
+
+
+def table_of(folder):
+    """The public table of tenants of a dump."""
+    return fairlp_clusters.fair_shares(folder, by="tenant")
