@@ -19,7 +19,6 @@ from ..dues.jobs import AUDIT
 from .autoscaler import CONFIG_MAP, NodeGroup, NodePools, groups_of, nodes_to_come
 from .cluster import (
     Cluster,
-    Demand,
     EntryError,
     Floats,
     Job,
@@ -469,12 +468,7 @@ class KubernetesReader:
         for pod in self._ending:
             cluster.end(pod.node, pod.demand)
         self._count_pods()
-        present: dict[tuple[str, str], Counter[Demand]] = {}
-        for pod in self.pods.values():
-            owner = self.kueue.workload_owner_of(pod)
-            if owner is not None:
-                present.setdefault(owner, Counter())[pod.demand] += 1
-        for pod in map(self.kueue.placed, self.kueue.admitted(present)):
+        for pod in map(self.kueue.placed, self.kueue.admitted(self.pods.values())):
             self._run_admitted(self._with_priority(pod), places)
         for name, pods, least in self.kueue.waiting():
             placed = [self._with_priority(self.kueue.placed(pod)) for pod in pods]

@@ -19,58 +19,21 @@ _MOST_TERMS = 1000
 _MOST_NESTED = 100
 
 
-#: What a state of a node, or a flag beside it, means for new tasks: `CLOSED` to them, `ASLEEP`
-#: (the node starts when tasks need it), or open. The words are those of Slurm's ``sinfo`` page
-#: (slurm.schedmd.com/sinfo.html, "Node state codes") and of its guide to power saving
-#: (slurm.schedmd.com/power_save.html, "Node lifecycle"). A state that is not listed is open.
-CLOSED = "closed"
-ASLEEP = "asleep"
-OPEN = "open"
-NODE_STATES = {
-    # "unavailable for use", or "will not be allocated additional jobs"
-    "DOWN": CLOSED,
-    "DRAIN": CLOSED,
-    "DRAINED": CLOSED,
-    "DRAINING": CLOSED,
-    "ERROR": CLOSED,
-    "FAIL": CLOSED,
-    "FAILING": CLOSED,
-    "BLOCKED": CLOSED,
-    # "presently not responding and will not be allocated any new work"; a node that sleeps does not
-    # respond either
-    "NOT_RESPONDING": CLOSED,
-    "NO_RESPOND": CLOSED,
-    # "did not register correctly with the controller"
-    "INVAL": CLOSED,
-    "INVALID": CLOSED,
-    "INVALID_REG": CLOSED,
-    # "in a reservation with a flag value of maintenance"
-    "MAINT": CLOSED,
-    "MAINTENANCE": CLOSED,
-    # "not fully configured, but expected to be available at some point in the indefinite future"
-    "FUTURE": CLOSED,
-    "UNKNOWN": CLOSED,
-    # "not usable for any other jobs"
-    "PERFCTRS": CLOSED,
-    "REBOOT_ISSUED": CLOSED,
-    # power saving: tasks that are allocated there start the node
-    "POWERED_DOWN": ASLEEP,
-    "POWERING_DOWN": ASLEEP,
-    "POWER_DOWN": ASLEEP,
-    "POWERING_UP": ASLEEP,
-    "POWER_UP": ASLEEP,
-    "POWER_SAVING": ASLEEP,
-    "POWER": ASLEEP,
-    # available
-    "IDLE": OPEN,
-    "MIXED": OPEN,
-    "ALLOCATED": OPEN,
-    "COMPLETING": OPEN,
-    "CLOUD": OPEN,
-    "PLANNED": OPEN,
-    "REBOOT_REQUESTED": OPEN,
-    "RESERVED": OPEN,
-}
+#: States of a node, and flags beside them, in which it takes no new tasks, or sleeps: it starts when
+#: tasks need it. The words are those of Slurm's ``sinfo`` page (slurm.schedmd.com/sinfo.html, "Node
+#: state codes") and of its guide to power saving (slurm.schedmd.com/power_save.html, "Node
+#: lifecycle"). In any other state it is open.
+_CLOSED = frozenset(
+    """
+    DOWN DRAIN DRAINED DRAINING ERROR FAIL FAILING BLOCKED NOT_RESPONDING NO_RESPOND INVAL INVALID
+    INVALID_REG MAINT MAINTENANCE FUTURE UNKNOWN PERFCTRS REBOOT_ISSUED
+    """.split()  # noqa: SIM905
+)
+_ASLEEP = frozenset(
+    """
+    POWERED_DOWN POWERING_DOWN POWER_DOWN POWERING_UP POWER_UP POWER_SAVING POWER
+    """.split()  # noqa: SIM905
+)
 #: The letters behind a state in a text, and the flags that they stand for.
 _SUFFIXES = {
     "*": "NOT_RESPONDING",
@@ -117,8 +80,8 @@ def node_state(words: Iterable[str]) -> NodeState:
             flags.append(_SUFFIXES[state[-1]])
             state = state[:-1]
         states += [state, *flags]
-    asleep = [state for state in states if NODE_STATES.get(state) == ASLEEP]
-    closed = [state for state in states if NODE_STATES.get(state) == CLOSED]
+    asleep = [state for state in states if state in _ASLEEP]
+    closed = [state for state in states if state in _CLOSED]
     if "COMPLETING" in states and not {"ALLOCATED", "MIXED"} & set(states):
         closed.append("COMPLETING")  # its last job holds it until its epilog is done
     if asleep:

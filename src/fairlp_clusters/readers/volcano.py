@@ -31,7 +31,6 @@ from .cluster import (
 from .pods import (
     PODS,
     Gang,
-    Place,
     Pod,
     in_units,
     name_of,
@@ -226,10 +225,7 @@ class Volcano:
                 namespace=group[0],
                 owner=f"{kind}/{owner}",
                 demand=demand_of(demand),
-                place=Place((), None, ()),
-                node="",
                 since=value_at(manifest, "metadata", "creationTimestamp", kind=str),
-                labels={},
                 annotations={_GROUP_NAMES[0]: group[1]},
                 scheduler="volcano",
                 tasks=least,

@@ -176,7 +176,7 @@ LINES = [
     ({"nodes": [node("n1")]}, "an earlier node has this name", "node 'n1'"),
     ({"nodes": [node("", cpus=1)]}, "it has no name", "nodes: ''"),
     ({"nodes": [node("x", cpus=None)]}, "it has no cpus and real_memory", "nodes: 'x'"),
-    ({"nodes": [node("x", cpus="4")]}, "'4' is no number", "nodes: 'x'"),
+    ({"nodes": [node("x", cpus="4x")]}, "'4x' is no number", "nodes: 'x'"),
     ({"nodes": [node("x", state=["IDLE", "RESERVED"])]}, "it is in a reservation", "node 'x'"),
     ({"nodes": [7]}, "it is 7; expected a mapping", "nodes: '?'"),
     ({"jobs": [job(1)]}, "an earlier job has this number", "job 1"),
