@@ -82,12 +82,11 @@ class Table(NamedTuple):
 
     def for_people(self) -> pd.DataFrame:
         """Return the table in words, as a terminal shows it."""
-        return pd.DataFrame(
-            {
-                column.title: [shown(value, column.kind) for value in self.frame[column.name]]
-                for column in self.filled
-            }
-        )
+        texts = {
+            column.title: [shown(value, column.kind) for value in self.frame[column.name]]
+            for column in self.filled
+        }
+        return pd.DataFrame(texts).set_index(self.columns[0].title)
 
 
 def table_of(frame: pd.DataFrame, identity: str, caption: str, columns: Sequence[Column]) -> Table:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from fairlp import toolkit  # its readers of YAML are imported only when used
 from fairlp.errors import FileFormatError
 from fairlp.toolkit import csv_text, home, require_folder, write_text
 
@@ -23,7 +22,9 @@ def write(
     target = home(path)
     suffix = target.suffix.lower().removeprefix(".")
     if suffix == "json":
-        return toolkit.write_document(target, document())
+        from fairlp.toolkit import write_document  # which asks for YAML
+
+        return write_document(target, document())
     texts = {"csv": lambda: csv_text(table()), **others}
     if suffix not in texts:
         raise FileFormatError(

@@ -148,8 +148,8 @@ ONLY_IN_A_SHELL = {
     # audit takes an Allocation in Python, and here what makes one; a dump is read by
     # fairlp_clusters.snapshot
     "audit": {"--mechanism", "--scheduler", "--divisible", *WAY, *PERIOD, "--exclude", "--weight"},
-    # fairlp_clusters.snapshot; the owed of fairlp_clusters.fair_shares
-    "report": {"--scheduler", "--exit-code", *PERIOD},
+    # fairlp_clusters.snapshot; what fairlp_clusters.verdict returns
+    "report": {"--scheduler", "--exit-code", "--json", "--metrics", "--owner", *PERIOD},
     "counterexample": {"--no-shrink", "--no-progress"},
     "promises": {"--no-progress"},
     "reproduce": {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fairlp_clusters
 from fairlp_clusters.dues.dues import Dues
 from fairlp_clusters.dues.facts import facts_of
-from fairlp_clusters.dues.notes import notes
 from fairlp_clusters.dues.verdict import Verdict
 from fairlp_clusters.page.sections import tenant_table
 
@@ -24,7 +23,7 @@ def lines_of(verdict):
         if row["waits"] or row["short by"]:
             tenant = row[verdict.dues.facts.tenants.noun]
             rows.append(f"{tenant}: {'; '.join(text for text in texts if text)}")
-    return [verdict.sentence, *rows, *notes(verdict)]
+    return [verdict.sentence, *rows, *verdict.notes]
 
 
 def table_of(folder):

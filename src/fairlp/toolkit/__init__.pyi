@@ -2,12 +2,11 @@
 
 from .. import tolerances as tolerances
 from .._lazy import attach as attach
-from ..cli.app import command as command, tell as tell
+from ..cli.app import ExitCode as ExitCode, command as command, tell as tell
 from ..cli.output import (
     DrawnReportOptions as DrawnReportOptions,
     ReportOptions as ReportOptions,
     TitledTable as TitledTable,
-    cell as cell,
     say as say,
 )
 from ..cli.parameters import (
@@ -53,13 +52,13 @@ from ..registry import Registry as Registry, make_callable as make_callable
 
 __all__ = [
     "DrawnReportOptions",
+    "ExitCode",
     "MethodOptions",
     "Registry",
     "ReportOptions",
     "TitledTable",
     "as_numbers",
     "attach",
-    "cell",
     "command",
     "condition_text",
     "csv_text",

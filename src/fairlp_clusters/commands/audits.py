@@ -172,15 +172,13 @@ def _frame_of(judged: Verdict, name: str) -> pd.DataFrame:
 
 def _shares_text(judged: Verdict) -> Iterator[str | TitledTable]:
     """Yield the verdict, its notes, and the tables of tenants, queues and users."""
-    from ..dues.notes import notes
-
     facts = judged.dues.facts
     name = facts.name or facts.scheduler
     prefix = f"{name}: " if name else ""
     yield f"{prefix}what runs now, beside what is fair by {judged.dues.fair.mechanism}"
     yield "has and due are dominant shares of the whole cluster\n"
     yield judged.sentence
-    yield from notes(judged)
+    yield from judged.notes
     names = ["tenants", "users"]
     if facts.instance.has_queues:
         names.insert(1, "queues")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from fairlp.cli import ExitCode
 from fairlp.toolkit import (
+    ExitCode,
     MethodOptions,
     ReportOptions,
     command,
@@ -45,7 +45,7 @@ class FormOptions:
     ] = False
     metrics: Annotated[
         bool,
-        Option(help="Print the figures of tenants for Prometheus instead; of one dump."),
+        Option("--metrics", help="Print the figures of tenants for Prometheus instead; of one dump."),
     ] = False
     owner: Annotated[
         str | None,

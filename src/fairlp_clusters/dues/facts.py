@@ -61,6 +61,8 @@ class Facts:
     asleep, kept : ndarray of bool, shape (K,)
         Servers that sleep, and start when tasks need them; servers of which the scheduler keeps what
         is free for a job of its choice.
+    ending : ndarray, shape (K, R)
+        What tasks that are ending still hold.
     pieces : mapping
         Of servers (by position) that stand for several machines, what is free on each.
     others
@@ -91,6 +93,7 @@ class Facts:
     waiting_jobs: list[WaitingJob] = None  # type: ignore[assignment]
     asleep: np.ndarray = None  # type: ignore[assignment]
     kept: np.ndarray = None  # type: ignore[assignment]
+    ending: np.ndarray = None  # type: ignore[assignment]
     pieces: Mapping[int, np.ndarray] = field(default_factory=dict)
     preemption: str = ""
     no_fair_sharing: str = ""
@@ -109,6 +112,7 @@ class Facts:
             "waiting_jobs": lambda: jobs_that_wait(instance, self.waiting),
             "asleep": lambda: np.zeros(len(instance.servers), dtype=bool),
             "kept": lambda: np.zeros(len(instance.servers), dtype=bool),
+            "ending": lambda: np.zeros((len(instance.servers), len(instance.resources))),
         }
         for name, default in defaults.items():
             if getattr(self, name) is None:
@@ -289,6 +293,9 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Facts:
         waiting_jobs=waiting_from(dump.waiting_jobs, users),
         asleep=np.isin(servers, list(dump.asleep.index)),
         kept=np.isin(servers, list(dump.kept.index)),
+        ending=dump.ending.reindex(servers, columns=list(instance.resources))
+        .fillna(0.0)
+        .to_numpy(float),
         pieces=_pieces(dump),
         **{field: getattr(dump, field) for field in _OF_THE_DUMP},
     )

@@ -10,7 +10,6 @@ import numpy as np
 from .dues import Dues
 from .facts import mechanism_or_default
 from .tenants import TenantShares
-from .verdict import Verdict
 from .waiting import words_of
 from .words import LETTERS, counted_texts, jobs_text, named, quantity_text, tasks_text
 
@@ -30,15 +29,18 @@ _PLUGINS = {
 }
 
 
-def notes(verdict: Verdict) -> list[str]:
-    """Return the sentences beside a verdict; the last is the rule of fair shares."""
-    dues = verdict.dues
+def notes(dues: Dues, starting: np.ndarray) -> list[str]:
+    """Return the sentences beside a verdict; the last is the rule of fair shares.
+
+    ``starting`` are the copies of the jobs that wait which start on servers that sleep, or where
+    tasks are ending.
+    """
     facts = dues.facts
     sentences = _hidden_use(dues) if len(facts.hidden) else []
     if facts.tasks is not None:
         sentences += _with_fair_sharing(dues)
         sentences += _with_past(dues)
-        sentences += _starting(verdict)
+        sentences += _starting(dues, starting)
     if len(facts.held):
         counts = facts.held.groupby("reason")["tasks"].sum().sort_values(ascending=False)
         reasons = [f"{str(reason).rstrip('.')}: {count:,}" for reason, count in counts.items()]
@@ -115,18 +117,21 @@ def _lacking(shares: TenantShares) -> str:
     return named(texts, shares.tenants.noun)
 
 
-def _starting(verdict: Verdict) -> list[str]:
-    """Return the jobs that start on servers that sleep, of which nobody is short."""
-    if not verdict.starting.any():
+def _starting(dues: Dues, starting: np.ndarray) -> list[str]:
+    """Return the jobs that start on servers that sleep or where tasks end, of which nobody is short."""
+    if not starting.any():
         return []
-    jobs = zip(verdict.dues.waiting_jobs, verdict.starting.tolist(), strict=True)
+    jobs = zip(dues.waiting_jobs, starting.tolist(), strict=True)
     tasks = sum(job.size * count for job, count in jobs)
-    facts = verdict.dues.facts
+    facts = dues.facts
     sleeping = int(facts.instance.counts[facts.asleep].sum())
-    return [
-        f"Starting on servers that sleep now ({sleeping:,}), and wake when jobs need them: "
-        f"{tasks_text(tasks)} of the fair shares."
-    ]
+    ending = int(facts.ending.any(axis=1).sum())
+    places = (
+        [f"{sleeping:,} servers that sleep now, and wake when jobs need them"] if sleeping else []
+    )
+    if ending:
+        places.append(f"{ending:,} servers where tasks are ending")
+    return [f"Starting on {', and '.join(places)}: {tasks_text(tasks)} of the fair shares."]
 
 
 def _hidden_use(dues: Dues) -> list[str]:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import fairlp
 
-from ..readers.pods import LACK_OF_ROOM, OTHER_CONSTRAINTS
+from ..readers.pods import LACK_OF_ROOM, NEVER_DECIDED, OTHER_CONSTRAINTS
 from .dues import Dues
 from .jobs import AUDIT, WaitingJob
 from .packing import Holdings, packed
@@ -50,6 +50,8 @@ def is_undecided(job: WaitingJob) -> bool:
     reasons = job.message.partition("preemption:")[0]
     if any(reason in reasons for reason in OTHER_CONSTRAINTS):
         return True
+    if any(constraint in job.left_out for constraint in NEVER_DECIDED):
+        return True
     return bool(job.left_out) and not any(reason in reasons for reason in LACK_OF_ROOM)
 
 
@@ -68,7 +70,7 @@ def could_start(dues: Dues, room: Room, job: WaitingJob, t: int) -> bool:
     within_reach = room.free + held.T @ instance.demands[holders]
     upper = {
         n: np.where(
-            instance.runnable()[n],
+            room.runnable[n] & ~dues.facts.kept,
             np.floor(_tasks_in(within_reach, instance.demands[n]) + AUDIT),
             0.0,
         )

@@ -84,17 +84,17 @@ class Room:
         tasks: np.ndarray,
         *,
         asleep: np.ndarray | None = None,
-        kept: np.ndarray | None = None,
+        taken: np.ndarray | None = None,
         pieces: Mapping[int, np.ndarray] | None = None,
     ) -> Room:
-        """Return the room beside tasks, shape (N, K); of servers that are kept nothing is free."""
+        """Return the room beside tasks, shape (N, K), and amounts that are taken, shape (K, R)."""
         effort = instance.effort()
         used = (tasks if effort is None else tasks * effort).T @ instance.demands
         capacity = instance.total_capacities
         free = capacity - used
+        if taken is not None:
+            free = free - taken
         free = np.where(free > tolerances.SATURATED * capacity, free, 0.0)
-        if kept is not None:
-            free[kept] = 0.0
         amounts = tasks.sum(axis=1)[:, None] * instance.demands
         lanes, lane_tasks = None, np.zeros(0)
         if instance.tree.quotas is not None:

@@ -20,6 +20,7 @@ from fairlp.toolkit import largest_first
 
 from .dues import Dues
 from .jobs import WaitingJob
+from .notes import notes
 from .reach import could_start, givers, is_undecided
 from .room import Room, placed_in_turn
 from .waiting import Waiting, waiting_of
@@ -42,7 +43,7 @@ class Condition(StrEnum):
     SHORT = "short"
     NO_VERDICT = "no verdict"
     HAS_ITS_DUE = "has its due in whole jobs"
-    STARTS = "its jobs start on servers that sleep"
+    STARTS = "its jobs start on servers that sleep, or where tasks are ending"
     UNDECIDED = "the dump does not tell whether its jobs lack room"
     NO_HOLDERS = "nobody in its tree of queues holds more than is due"
     NO_ROOM = "no job of it could start on what others hold beyond their dues"
@@ -91,7 +92,8 @@ class Verdict:
     short_copies : ndarray of int
         How many of each of the jobs that wait a tenant is short of.
     starting : ndarray of int
-        How many of those that tenants lack of their dues start on servers that sleep.
+        How many of those that tenants lack of their dues start on servers that sleep, or where tasks
+        are ending.
     """
 
     dues: Dues
@@ -105,18 +107,20 @@ class Verdict:
         """Return the verdict about dues."""
         facts = dues.facts
         shares = dues.shares
+        # of servers that are kept nothing is free
+        kept = np.where(facts.kept[:, None], dues.instance.total_capacities, 0.0)
         room = Room.of(
             dues.instance,
             dues.tasks,
             asleep=facts.asleep,
-            kept=facts.kept,
+            taken=facts.ending + kept,
             pieces=facts.pieces,
         )
         owed = shares.owed_jobs.copy()
         if facts.tasks is None or facts.no_verdict:
             conditions = [Condition.NO_VERDICT] * len(facts.tenants.names)
             return cls(dues, room, tuple(conditions), np.zeros_like(owed), np.zeros_like(owed))
-        starting = _starting(dues, room, owed)
+        starting = _starting(dues, kept, owed)
         for k, job in enumerate(shares.jobs):
             owed[k] = 0 if is_undecided(job) else owed[k] - starting[k]
         conditions = [
@@ -257,8 +261,6 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain data: facts, the sentence, tenants, jobs that wait and notes."""
-        from .notes import notes
-
         facts = self.dues.facts
         names = {True: "fair", False: "not fair", None: "none"}
         users = facts.instance.users
@@ -290,11 +292,16 @@ class Verdict:
             "noun": facts.tenants.noun,
             "tenants": self.table.reset_index().to_dict("records"),
             "jobs": jobs,
-            "notes": notes(self),
+            "notes": self.notes,
             "not_understood": facts.not_understood.to_dict("records"),
         }
 
     # The verdict in words
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """Facts beside the verdict, and the rule of fair shares, a sentence each."""
+        return notes(self.dues, self.starting)
 
     @cached_property
     def sentence(self) -> str:
@@ -318,7 +325,7 @@ class Verdict:
         ]
         holders = holders_text(self.dues, first.resource, first.holders)
         if holders:
-            sentences.append(f"Beyond fair shares hold: {holders}.")
+            sentences.append(f"Held beyond fair shares by {holders}.")
         others = [f"{row.Index} ({jobs_text(row.short_jobs, row.short_tasks)})" for row in rows[1:]]
         if others:
             sentences.append(f"Short too: {named(others, facts.tenants.noun)}.")
@@ -356,25 +363,27 @@ class Verdict:
         return f"{verdict} Nothing waits."
 
 
-def _starting(dues: Dues, room: Room, owed: np.ndarray) -> np.ndarray:
-    """Return how many of each of the jobs that are owed start on servers that sleep."""
+def _starting(dues: Dues, kept: np.ndarray, owed: np.ndarray) -> np.ndarray:
+    """Return how many of each of the jobs that are owed start on servers that sleep, or where tasks end."""
     starting = np.zeros_like(owed)
-    asleep = dues.facts.asleep
-    if not asleep.any():
+    facts = dues.facts
+    is_late = facts.asleep | facts.ending.any(axis=1)
+    if not is_late.any():
         return starting
+    room = Room.of(dues.instance, dues.tasks, asleep=is_late, taken=kept, pieces=facts.pieces)
     positions = np.flatnonzero(owed).tolist()
     jobs = [dues.waiting_jobs[k]._replace(copies=int(owed[k])) for k in positions]
     for turn in placed_in_turn(room, jobs):
         k, job = positions[turn.position], jobs[turn.position]
-        on_sleeping = [
-            int(placement.tasks[asleep[placement.servers]].sum()) for placement in turn.placements
+        later = [
+            int(placement.tasks[is_late[placement.servers]].sum()) for placement in turn.placements
         ]
         if job.size == 1:
-            starting[k] = sum(on_sleeping)
+            starting[k] = sum(later)
             continue
         users = len(job.tasks)
         starting[k] = sum(
-            any(on_sleeping[first : first + users]) for first in range(0, len(on_sleeping), users)
+            any(later[first : first + users]) for first in range(0, len(later), users)
         )
     return starting
 

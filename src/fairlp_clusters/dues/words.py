@@ -171,5 +171,7 @@ def _too_large(dues: Dues, job: WaitingJob) -> str:
 
 def holders_text(dues: Dues, resource: str, holders: Mapping[str, float]) -> str:
     """Return who holds a resource beyond its due, with amounts; empty for none."""
-    texts = [f"{name} {quantity_text(dues, resource, amount)}" for name, amount in holders.items()]
+    texts = [
+        f"{name} ({quantity_text(dues, resource, amount)})" for name, amount in holders.items()
+    ]
     return named(texts, dues.facts.tenants.noun)

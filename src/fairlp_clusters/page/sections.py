@@ -11,7 +11,6 @@ from fairlp.toolkit import largest_first, scaled
 
 from ..dues.dues import Dues
 from ..dues.fair_shares import queues, tenants, users
-from ..dues.notes import notes
 from ..dues.verdict import Verdict
 from ..dues.words import holders_text, jobs_text, named
 from ..tables import Column, Table, counted, shown, table_of
@@ -68,7 +67,7 @@ def _verdict(verdict: Verdict) -> Section:
         [verdict.sentence],
         tables=tables,
         folded=[*folded, resources],
-        notes=[*notes(verdict), *([_OTHERS_USE] if has_other_use else [])],
+        notes=[*verdict.notes, *([_OTHERS_USE] if has_other_use else [])],
     )
 
 
@@ -287,7 +286,8 @@ def _users(verdict: Verdict) -> Section:
     dues = verdict.dues
     noun = dues.facts.tenants.noun
     tables = []
-    if not dues.facts.tenants.are_users and (noun == "user" or dues.shares_with_past is not None):
+    are_users = dues.facts.tenants.are_users
+    if dues.shares_with_past is not None or (noun == "user" and not are_users):
         about = "with past use counted, which fades by half in each half-life"
         columns = [Column("tenant", noun, "label"), *_FIGURES]
         columns.append(
@@ -301,7 +301,9 @@ def _users(verdict: Verdict) -> Section:
         tables.append(table_of(frame.iloc[order], "share-table", caption, columns))
     title = "Shares by user" if noun == "user" else f"Inside each {noun}"
     name = "Users" if noun == "user" else "Job sizes"
-    return Section("users", name, title, tables=[*tables, user_table(dues)], charts=["users"])
+    if not (are_users and tables):
+        tables.append(user_table(dues))
+    return Section("users", name, title, tables=tables, charts=["users"])
 
 
 def _reading(dues: Dues) -> Section:

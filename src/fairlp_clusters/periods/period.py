@@ -45,6 +45,10 @@ _COLUMNS = (
 )  # fmt: skip
 
 
+#: Conditions under which a tenant lacks nothing at a moment.
+_NOT_DUE = [Condition.STARTS, Condition.UNDECIDED, Condition.NO_VERDICT]
+
+
 @dataclass(frozen=True, eq=False)
 class Moment:
     """What a period keeps of one dump.
@@ -84,16 +88,14 @@ class Moment:
         facts = dues.facts
         tenants = facts.tenants
         shares = dues.shares
-        verdict = Verdict.of(dues)
-        is_short = np.zeros(len(tenants.names), dtype=bool)
-        is_short[verdict.short] = True
+        is_told = ~np.isin(Verdict.of(dues).conditions, _NOT_DUE)
+        is_short = np.isin(np.arange(len(tenants.names)), shares.short) & is_told
         due = np.minimum(shares.fair_share, _wanted(dues))
         # of whole jobs: a smaller rest is due to nobody
         with_owed = np.maximum(shares.share, shares.share_with_owed)
         due = np.where(shares.waits_in_jobs, np.minimum(due, with_owed), due)
-        # what the dump does not show to be lacking is not due
-        has_its_due = np.isin(verdict.conditions, [Condition.SHORT, Condition.HAS_ITS_DUE])
-        due = np.where(has_its_due, due, np.minimum(due, shares.share))
+        # what starts, or of which the dump does not tell whether it lacks room, is not due
+        due = np.where(is_told, due, np.minimum(due, shares.share))
         if len(tenants.names) < 2:  # no one else has what it lacks
             due = shares.share
         waiting = tenants.sums(dues.waiting)
@@ -102,7 +104,7 @@ class Moment:
             "tasks": tenants.sums(dues.has),
             "fair_tasks": tenants.sums(dues.fair_tasks),
             "waiting": waiting,
-            "owed": tenants.sums(verdict.short_tasks.astype(float)),
+            "owed": np.where(is_short, tenants.sums(shares.owed_whole.astype(float)), 0.0),
             "share": shares.share,
             "fair_share": shares.fair_share,
             "due_share": due,

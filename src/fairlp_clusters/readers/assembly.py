@@ -100,7 +100,13 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     used = amounts_used(rows, len(nodes), resources)
     offered = amounts_offered(nodes, resources)
     note_overcommitment(cluster, nodes, resources, offered, used)
-    hidden = hidden_use(nodes, resources, used)
+    of_ending = pd.DataFrame(
+        [cluster.ending.get(node.name, {}) for node in nodes],
+        index=[node.name for node in nodes],
+        columns=resources,
+        dtype=float,
+    ).fillna(0.0)
+    hidden = hidden_use(nodes, resources, used + of_ending.to_numpy())
     offered = np.maximum(offered - hidden, 0.0)
     node_count = len(nodes)
     nodes, offered = _with_staying_tasks(nodes, rows, resources, offered)
@@ -109,7 +115,8 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     observed = _observed(whole, rows)
     if capacity == "free":
         used = amounts_used(rows, len(nodes), resources)
-        free = np.maximum(offered - used, 0.0)
+        ending = of_ending.reindex([node.name for node in nodes], fill_value=0.0)
+        free = np.maximum(offered - used - ending.to_numpy(), 0.0)
         instance = _free_instance(path, cluster, nodes, rows, resources, free)
     else:
         instance = whole
@@ -133,12 +140,15 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         history=history_of(whole, [row.leaf.owner for row in rows], cluster.past),
         waiting_jobs=_waiting_jobs(cluster, rows_of_leaves, rows, stranded_names),
         asleep=pd.Series({node.name: node.asleep for node in nodes if node.asleep}, dtype=object),
+        kept=pd.Series({node.name: node.kept for node in nodes if node.kept}, dtype=object),
+        ending=of_ending[of_ending.any(axis=1) & of_ending.index.isin(whole.servers.labels)],
         pieces=_pieces(nodes, resources),
         preemption=cluster.preemption,
         no_fair_sharing=cluster.no_fair_sharing,
         no_verdict=cluster.no_verdict,
         limits_reached=pd.Series(cluster.limits_reached, dtype=object),
         node_count=node_count,
+        version=cluster.version,
     )
 
 

@@ -1,4 +1,4 @@
-"""Nodes to come: what the status of the Kubernetes cluster autoscaler says that it may add."""
+"""Nodes to come: what the Kubernetes cluster autoscaler says that it may add, and Karpenter's limits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,33 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .cluster import Node, Notes, Record, count_at, list_at, mapping_at, text_at, yaml_at
+from .cluster import (
+    Demand,
+    Floats,
+    Node,
+    Notes,
+    Record,
+    add_amounts,
+    count_at,
+    list_at,
+    mapping_at,
+    text_at,
+    yaml_at,
+)
+from .pods import (
+    LIMIT_OF_POOL,
+    POOL_MAY_ADD,
+    AnyOf,
+    Place,
+    Pod,
+    Taints,
+    bears,
+    fulfils,
+    in_units,
+    name_of,
+    quantities,
+    taints_of,
+)
 
 #: The ConfigMap of the cluster autoscaler, and its key.
 CONFIG_MAP = "cluster-autoscaler-status"
@@ -26,6 +52,8 @@ _NAME_IN_TEXT = re.compile(r"Name:\s")
 _SIZE_IN_TEXT = re.compile(
     r"cloudProviderTarget=([0-9]{1,6}) \(minSize=[0-9]{1,6}, maxSize=([0-9]{1,6})\)"
 )
+#: Karpenter's label of a node that names its pool.
+_POOL_LABEL = "karpenter.sh/nodepool"
 #: So many nodes of one group are counted at most.
 _MOST_NODES = 5000
 
@@ -100,3 +128,74 @@ def _is_of(node: Node, group: str) -> bool:
         if name and any(f"{left}{name}{right}" in f"-{group}-" for left in "-/" for right in "-/"):
             return True
     return False
+
+
+# Karpenter: pools of nodes of any size, each with limits of all its nodes together.
+
+
+class NodePool(NamedTuple):
+    """A pool: the labels and taints of its nodes, its limits, and what its status says is in use."""
+
+    labels: dict[str, str]
+    taints: Taints
+    limits: Floats
+    used: Floats
+
+    def may_have(self, place: Place) -> bool:
+        """Whether pods of a place may be on its nodes, as far as it says what these are."""
+        return all(bears(taint, place.tolerations) for taint in self.taints) and all(
+            fulfils(self.labels[line.key], line)
+            for line in place.selector
+            if line.key in self.labels
+        )
+
+
+class NodePools:
+    """The pools of Karpenter."""
+
+    def __init__(self) -> None:
+        self._pools: dict[str, NodePool] = {}
+        self._at_limit: dict[tuple[str, Demand], bool] = {}
+
+    def read(self, manifest: Record, file: str) -> None:
+        """Read a NodePool."""
+        name = name_of(manifest)
+        template = mapping_at(manifest, "spec", "template")
+        labels = mapping_at(template, "metadata", "labels")
+        self._pools[name] = NodePool(
+            labels={key: str(value) for key, value in labels.items()} | {_POOL_LABEL: name},
+            taints=taints_of(mapping_at(template, "spec")),
+            limits=in_units(quantities(mapping_at(manifest, "spec", "limits"))),
+            used=in_units(quantities(mapping_at(manifest, "status", "resources"))),
+        )
+
+    def left_out(self, pod: Pod, nodes: Iterable[Node]) -> tuple[str, ...]:
+        """Return what of pools does not count for a pod that waits: their limits, or nodes to come."""
+        places = pod.place.places if isinstance(pod.place, AnyOf) else (pod.place,)
+        return tuple(
+            f"{LIMIT_OF_POOL} {name}"
+            if self._is_at_limit(name, pod.demand, nodes)
+            else f"{POOL_MAY_ADD} {name} may add"
+            for name, pool in self._pools.items()
+            if any(map(pool.may_have, places))
+        )
+
+    def _is_at_limit(self, name: str, demand: Demand, nodes: Iterable[Node]) -> bool:
+        """Whether a pool may have no other node: of its smallest size, or for a pod of this demand."""
+        if (name, demand) not in self._at_limit:
+            self._at_limit[name, demand] = self._lacks_room(name, dict(demand), nodes)
+        return self._at_limit[name, demand]
+
+    def _lacks_room(self, name: str, demand: Floats, nodes: Iterable[Node]) -> bool:
+        pool = self._pools[name]
+        of_pool = [node.amounts for node in nodes if node.attributes.get(_POOL_LABEL) == name]
+        used: Floats = {}
+        for amounts in of_pool:
+            add_amounts(used, {**amounts, "nodes": 1.0})
+        for resource, limit in pool.limits.items():
+            smallest = min((amounts.get(resource, 0.0) for amounts in of_pool), default=0.0)
+            least = 1.0 if resource == "nodes" else max(smallest, demand.get(resource, 0.0))
+            in_use = max(pool.used.get(resource, 0.0), used.get(resource, 0.0))
+            if limit - in_use < least or limit <= in_use:
+                return True
+        return False

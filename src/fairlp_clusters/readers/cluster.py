@@ -197,7 +197,8 @@ class Node:
     """A machine: amounts by resource, attributes, and why it takes no new tasks (empty: it does).
 
     ``in_use`` is what the machine itself reports as allocated, by resource, where it reports that.
-    ``asleep`` is the state of a machine that sleeps, and starts when tasks need it. Of a server
+    ``asleep`` is the state of a machine that sleeps, and starts when tasks need it, ``kept`` that of
+    one of which the scheduler keeps what is free for a job of its choice. Of a server
     that stands for several machines, ``pieces`` are the amounts that are free on each of them: a
     task has to fit on one.
     """
@@ -209,6 +210,7 @@ class Node:
     file: str = ""
     in_use: Mapping[str, float] = field(default_factory=dict)
     asleep: str = ""
+    kept: str = ""
     pieces: tuple[Mapping[str, float], ...] = ()
 
 
@@ -368,6 +370,10 @@ class Cluster:
         self.jobs: dict[str, int] = {}
         #: Returns why no node may take the tasks of a place, in the words of the dump.
         self.why_nowhere: Callable[[Hashable], str] = lambda place: ""
+        #: What tasks that are ending still hold, by node.
+        self.ending: dict[str, Floats] = {}
+        #: The version of the scheduler or cluster; empty where the dump does not say.
+        self.version = ""
         #: The message where no node counts.
         self.no_nodes = "the dump has no nodes"
 
@@ -399,6 +405,11 @@ class Cluster:
         add_amounts(self.groups[leaf].running, {node: count})
         if job:
             self.running_jobs[job].tasks[leaf, node] += count
+
+    def end(self, node: str, demand: Demand) -> None:
+        """Count a task that is ending: it holds its amounts on its node for a moment only."""
+        if node in self.nodes:
+            add_amounts(self.ending.setdefault(node, {}), dict(demand))
 
     def wait(
         self,

@@ -235,6 +235,17 @@ def _times_in(name: str) -> Iterator[NamedTime]:
         yield NamedTime(datetime.fromtimestamp(seconds, UTC), match[0])
 
 
+def time_of_dump(dump: Dump) -> pd.Timestamp:
+    """Return when one dump was made.
+
+    That is what it says itself, else what its name or those of its files say, else when its files
+    were last changed.
+    """
+    names = [dump.name, *(file.name for file in dump.files)]
+    of_names = filter(None, map(time_in, names))
+    return pd.Timestamp(time_told(dump) or next(of_names, None) or _changed(dump))
+
+
 def time_told(dump: Dump) -> datetime | None:
     """Return the time that the files of a dump say themselves, as Slurm's do; None without one."""
     times = [time for file in dump.files if (time := _told_by(file)) is not None]
@@ -247,11 +258,11 @@ _LAST_UPDATE = re.compile(
 
 
 def _told_by(file: Path) -> datetime | None:
+    if scheduler_of_beginning(file) != "slurm":
+        return None
     text = read_text(file)
     if text.startswith(SLURM_CONFIG):
         return time_in(text.partition("\n")[0])
-    if scheduler_of_beginning(file) != "slurm":
-        return None
     times = [time_of(int(number)) for number in _LAST_UPDATE.findall(text)]
     return max((datetime.fromisoformat(time) for time in times if time), default=None)
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fairlp.errors import FileFormatError
 from fairlp.toolkit import quantity as quantity_text, read_text
 
 from ..dues.jobs import AUDIT
-from .autoscaler import CONFIG_MAP, NodeGroup, groups_of, nodes_to_come
+from .autoscaler import CONFIG_MAP, NodeGroup, NodePools, groups_of, nodes_to_come
 from .cluster import (
     Cluster,
     Demand,
@@ -38,6 +41,8 @@ from .cluster import (
 from .kueue import Kueue
 from .pods import (
     NAME,
+    NOMINATED,
+    SLICES,
     Gang,
     KnownSpecs,
     Nodes,
@@ -137,6 +142,11 @@ def _quota_resource(name: str) -> str | None:
     return resource if is_request and resource != "storage" else None
 
 
+#: Labels of nodes that share their GPUs, and the resources that then are slices of them.
+_SHARING = "nvidia.com/gpu.sharing-strategy"
+_REPLICAS = "nvidia.com/gpu.replicas"
+_OF_NVIDIA = "nvidia.com/"
+_SHARED = ".shared"
 #: The queue above the namespaces of pods that are in none, where there are queues of Kueue or
 #: Volcano.
 WITHOUT_QUEUE = "(no queue)"
@@ -190,6 +200,11 @@ class KubernetesReader:
         self.taints: dict[str, Taints] = {}
         self.priorities: dict[str, float] = {}  # of PriorityClasses
         self.groups: list[NodeGroup] = []  # of the autoscaler
+        self.pools = NodePools()
+        #: Whether pods of a place may be on nodes that share their GPUs.
+        self._meets_slices: dict[Any, bool] = {}
+        #: Pods that are being deleted.
+        self._ending: list[Pod] = []
         #: Pods that a controller was refused, and why.
         self.refused: list[Pod] = []
         notes = self.cluster.notes
@@ -210,6 +225,7 @@ class KubernetesReader:
             },
             ("scheduling.k8s.io", "PriorityClass"): self._read_priority_class,
             ("kueue.x-k8s.io", "AdmissionCheck"): self.schedulers.see_check,
+            ("karpenter.sh", "NodePool"): self.pools.read,
             ("apps", "ReplicaSet"): self._read_controller,
             ("apps", "StatefulSet"): self._read_controller,
             ("", "ReplicationController"): self._read_controller,
@@ -253,6 +269,8 @@ class KubernetesReader:
         if not name:
             raise EntryError("it has no name")
         taints = taints_of(mapping_at(manifest, "spec"))
+        version = text_at(manifest, "status", "nodeInfo", "kubeletVersion").removeprefix("v")
+        self.cluster.version = max(self.cluster.version, version, key=_version_order)
         closed = "cordoned" if value_at(manifest, "spec", "unschedulable", kind=bool) else ""
         if text_at(manifest, "metadata", "deletionTimestamp"):
             closed = "being deleted"
@@ -298,6 +316,9 @@ class KubernetesReader:
         key = pod.namespace, pod.name
         if key in self.pods:
             self.note(*pod.where, "an earlier pod has this name", "left out")
+            return
+        if pod.is_ending:
+            self._ending.append(pod)
             return
         self.schedulers.see_pod(pod)
         shared = self.shared_values.setdefault
@@ -351,6 +372,47 @@ class KubernetesReader:
             return pod
         return pod._replace(priority=self.priorities[pod.priority_class])
 
+    def _qualified(self, pod: Pod) -> Pod:
+        """Return a pod that waits for a node with what the dump says of nodes that does not count."""
+        nodes = self.cluster.nodes
+        left_out = [*pod.left_out, *self._slices_of(pod)]
+        if not pod.waits_for_quota:
+            left_out += self.pools.left_out(pod, nodes.values())
+        if pod.nominated:
+            left_out.append(NOMINATED)
+        return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
+
+    def _slices_of(self, pod: Pod) -> list[str]:
+        """Return the constraint of a pod that asks for GPUs of which nodes offer slices."""
+        demanded = {resource for resource, _ in pod.demand if resource.startswith(_OF_NVIDIA)}
+        if any(resource.endswith(_SHARED) for resource in demanded):
+            return [SLICES]
+        if not demanded or not self._has_slices.any():
+            return []
+        if pod.place not in self._meets_slices:
+            mask = self.places.allowed(pod.place)
+            self._meets_slices[pod.place] = mask is None or bool((mask & self._has_slices).any())
+        return [SLICES] if self._meets_slices[pod.place] else []
+
+    @cached_property
+    def _has_slices(self) -> np.ndarray:
+        """The mask of the nodes that share their GPUs; for use when all nodes are read."""
+        return np.array(
+            [
+                node.attributes.get(_SHARING, "none") != "none"
+                or node.attributes.get(_REPLICAS, "1") not in ("0", "1")
+                for node in self.cluster.nodes.values()
+            ],
+            dtype=bool,
+        )
+
+    @cached_property
+    def places(self) -> Nodes:
+        """Labels and taints of all nodes, with which places become masks; when all are read."""
+        nodes = list(self.cluster.nodes.values())
+        labels = [{**node.attributes, NAME: node.name} for node in nodes]
+        return Nodes(labels, [self.taints[node.name] for node in nodes])
+
     def _wait(self, leaf: Leaf, pod: Pod, after: str = "") -> None:
         """Count the tasks of a pod that waits, or that a gate holds; ``after`` as of a request."""
         if pod.gate:
@@ -402,8 +464,10 @@ class KubernetesReader:
         self.volcano.put_rules(cluster)
         if not self.has_queues:
             cluster.preemption = "Kubernetes lets pods give way to pods of higher priority alone"
-        places = self._places()
+        places = self.places
 
+        for pod in self._ending:
+            cluster.end(pod.node, pod.demand)
         self._count_pods()
         present: dict[tuple[str, str], Counter[Demand]] = {}
         for pod in self.pods.values():
@@ -414,6 +478,9 @@ class KubernetesReader:
             self._run_admitted(self._with_priority(pod), places)
         for name, pods, least in self.kueue.waiting():
             placed = [self._with_priority(self.kueue.placed(pod)) for pod in pods]
+            placed = [
+                pod._replace(left_out=(*pod.left_out, *self._slices_of(pod))) for pod in placed
+            ]
             leaves = [(self._leaf(pod), pod) for pod in placed]
             together = [
                 (leaf, pod._replace(tasks=count))
@@ -428,16 +495,14 @@ class KubernetesReader:
                     extra = pod._replace(tasks=pod.tasks - count, gate=pod.gate or gate)
                     self._wait(leaf, extra, after)
         for pod in map(self.volcano.with_message, self.volcano.not_created(self.pods.values())):
+            pod = self._qualified(pod)
             name = f"PodGroup {pod.namespace}/{pod.name}"
             self._wait_together(name, [(self._leaf(pod), pod)], pod.tasks)
         for pod in map(self.kueue.placed, self.refused):
             self._wait(self._leaf(pod), self._with_priority(pod))
         cluster.limits_reached = self.quotas.limits_reached(self.pods.values())
-        cluster.no_verdict = "; ".join(
-            self.schedulers.reasons(
-                list(self.pods.values()), lambda pod: self.kueue.queue_of(pod) is not None
-            )
-        )
+        reasons = self.schedulers.reasons(list(self.pods.values()), self.kueue, self.volcano)
+        cluster.no_verdict = "; ".join(reasons)
         self.kueue.bar(cluster)
         self.volcano.put_deserved(cluster)
 
@@ -447,18 +512,15 @@ class KubernetesReader:
         cluster.why_nowhere = places.why_nowhere
         return cluster, places.allowed
 
-    def _places(self) -> Nodes:
-        """Return labels and taints of all nodes, with which places become masks."""
-        nodes = list(self.cluster.nodes.values())
-        labels = [{**node.attributes, NAME: node.name} for node in nodes]
-        return Nodes(labels, [self.taints[node.name] for node in nodes])
-
     def _count_pods(self) -> None:
         """Count the pods of the dump: those that run, and those that wait, by their gangs."""
         running: Counter[str] = Counter()
         waiting: dict[Gang, list[tuple[Leaf, Pod]]] = {}
         nominated = []
-        for pod in map(self.kueue.placed, map(self._with_priority, self.pods.values())):
+        pending: list[tuple[Leaf, Pod, Gang | None]] = []
+        pods = list(map(self.kueue.placed, map(self._with_priority, self.pods.values())))
+        self.kueue.queue_up(pods)
+        for pod in pods:
             leaf = self._leaf(pod)
             gang = self.kueue.gang_of(pod) or self.volcano.gang_of(pod)
             if pod.node:
@@ -469,29 +531,39 @@ class KubernetesReader:
                     name = gang.name if running[gang.name] <= (gang.least or math.inf) else ""
                 self.cluster.run(leaf, pod.node, pod.where, job=name)
             elif pod.nominated in self.cluster.nodes:
-                nominated.append((leaf, pod))
+                nominated.append((leaf, pod, gang))
             else:
                 self.kueue.hold_quota(pod)
-                pod = self.volcano.with_message(pod)
                 if gang is None:
-                    self._wait(leaf, pod)
-                else:
-                    waiting.setdefault(gang, []).append((leaf, pod))
-        for leaf, pod in nominated:
-            self._nominate(leaf, pod)
+                    _ = self.cluster.groups[leaf]  # users stand in the order of the pods
+                pending.append((leaf, self.volcano.with_message(pod), gang))
+        for leaf, pod, gang in pending:
+            pod = self._qualified(self.kueue.qualified(pod))
+            if gang is None:
+                self._wait(leaf, pod)
+            else:
+                waiting.setdefault(gang, []).append((leaf, pod))
+        for leaf, pod, gang in nominated:
+            has_room = self._nominate(leaf, pod)
+            if gang is not None and has_room:
+                running[gang.name] += 1
         for gang, leaves in waiting.items():
             self._wait_together(gang.name, leaves, max(gang.least - running[gang.name], 0))
 
-    def _nominate(self, leaf: Leaf, pod: Pod) -> None:
-        """Count a pod for which room is being made on a node: it has that room already."""
+    def _nominate(self, leaf: Leaf, pod: Pod) -> bool:
+        """Count a pod for which room is being made on a node: it has that room, if it is there."""
         free = self._free[pod.nominated]
         if any(free.get(name, 0.0) < amount * (1 - AUDIT) for name, amount in leaf.demand):
-            self._wait(leaf, pod)
-            return
+            self._wait(leaf, self._qualified(pod))
+            return False
         add_amounts(free, dict(leaf.demand), -1)
+        ending = self.cluster.ending.get(pod.nominated, {})
+        for name, taken in leaf.demand:  # it takes the place of what ends there
+            ending[name] = max(ending.get(name, 0.0) - taken, 0.0)
         self.cluster.run(leaf, pod.nominated, pod.where)
         action = "it counts as one that runs there"
         self.note(*pod.where, f"node {pod.nominated!r} is kept for it (nominatedNodeName)", action)
+        return True
 
     def _run_admitted(self, pod: Pod, places: Nodes) -> None:
         """Count pods of an admitted Workload that the dump lacks: they run where there is room.
@@ -544,6 +616,11 @@ class KubernetesReader:
         owner = f"{pod.namespace}/{pod.owner}"
         label = f"{pod.namespace}/{pod.owner.partition('/')[2]}"
         return Leaf(queue, owner, label, pod.demand, pod.place, tenant=queue)
+
+
+def _version_order(version: str) -> list[int]:
+    """Return the numbers of a version, by which it is the newer one."""
+    return [int(digits) for digits in re.findall("[0-9]{1,9}", version)]
 
 
 def _request_of(pod: Pod) -> Request:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -35,6 +35,7 @@ from .cluster import (
     yaml_at,
 )
 from .pods import (
+    HELD_QUOTA,
     PODS,
     AnyOf,
     Gang,
@@ -79,14 +80,21 @@ _POD = "Pod"
 _REFUSALS = ("Inadmissible", "ExceedsMaxQuota")
 #: The kinds of a quota, and their fields.
 _KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
+#: The beginning of a pod's annotations that ask for a topology, and the constraint that they are.
+_TOPOLOGY_ANNOTATION = "kueue.x-k8s.io/podset-"
+_TOPOLOGY = "topology request"
+#: Kinds of owners of pods that no object creates for which there is a Workload.
+_CREATED_BY_PEOPLE = ("Deployment", "DaemonSet", "CronJob", "static", _POD)
+#: Reasons of Evicted by which a Workload gets a new turn: when it was evicted.
+_NEW_TURN = ("PodsReadyTimeout", "AdmissionCheck")
 #: The constraint of a ClusterQueue whose first Workload stops those behind it.
 _STRICT = "order of the queue (StrictFIFO)"
-#: The constraint of a cohort in which admitted Workloads hold quota for pods that do not run.
-_HELD = "quota of admitted Workloads whose pods do not run"
 #: Stop policies by which nothing more starts.
 _STOPPED = ("Hold", "HoldAndDrain")
 #: Digits of a number of pods, at most.
 _MOST_DIGITS = 9
+#: The priority, the highest first, and since when.
+_Turn = tuple[float, str, str]
 #: Resource and flavor.
 Column = tuple[str, str]
 #: The amount that may be borrowed, by resource; None: no limit.
@@ -102,6 +110,7 @@ class _Flavor(NamedTuple):
     labels: tuple[Requirement, ...] = ()
     taints: Taints = ()
     tolerations: tuple[Toleration, ...] = ()
+    has_topology: bool = False
 
 
 class _Usage(NamedTuple):
@@ -130,14 +139,13 @@ class _Admission(NamedTuple):
 class _Request(NamedTuple):
     """A Workload that is not admitted: its pods, and how many of each it starts with at least.
 
-    All of these start at once or not at all. ``turn`` is its place in the order of its queue,
-    ``slice_of`` the admitted Workload that it is to replace.
+    All of these start at once or not at all. ``slice_of`` is the admitted Workload that it is to
+    replace.
     """
 
-    name: str
+    key: tuple[str, str]
     pods: list[Pod]
     least: list[int]
-    turn: tuple[float, str, str] = (0.0, "", "")
     slice_of: str = ""
 
 
@@ -201,6 +209,9 @@ class Kueue:
         #: Owners of Workloads that are no jobs, by namespace and name.
         self._owner_of_name: dict[tuple[str, str], str] = {}
         self._waiting: list[_Request] = []
+        #: The LocalQueue and the turn in it of what waits, by namespace and name of the Workload, or
+        #: owner of pods without one.
+        self._turns: dict[tuple[str, str], tuple[tuple[str, str], _Turn]] = {}
         #: The largest amounts that ClusterQueues can have, by queue and column; filled once all is read.
         self._largest_amounts: dict[tuple[str, Column], Fraction] = {}
         self._paths: dict[str, str] = {}
@@ -210,7 +221,7 @@ class Kueue:
         self._admissions: list[_Admission] = []
         #: Pods of each set of admitted Workloads, by namespace and name.
         self._admitted_counts: dict[tuple[str, str], list[int]] = {}
-        self._admitted_owners: set[tuple[str, str] | None] = set()
+        self._admitted_workloads: set[tuple[str, str]] = set()
         #: Roots of the cohorts in which admitted Workloads have pods that do not run.
         self._roots_with_held_quota: set[str] = set()
         #: Stop policies of LocalQueues, and the Workload of each owner of pods, by namespace and name.
@@ -258,7 +269,9 @@ class Kueue:
         }
         place = place_of(pod_spec, False, (file, ""), self._notes)
         taints = taints_of({"taints": list_at(spec, "nodeTaints")})
-        self._flavors[name_of(manifest)] = _Flavor(place.selector, taints, place.tolerations)
+        self._flavors[name_of(manifest)] = _Flavor(
+            place.selector, taints, place.tolerations, bool(text_at(spec, "topologyName"))
+        )
 
     def _queue(self, manifest: Record, file: str, parents: tuple[str, str]) -> _QuotaQueue:
         """Return a ClusterQueue or cohort; ``parents`` are the keys that may name its parent."""
@@ -324,6 +337,9 @@ class Kueue:
         owner = f"{kind}/{owner_name}"
         where = file, f"Workload '{namespace}/{name}'"
         queue = text_at(manifest, "spec", "queueName")
+        for entry in list_at(manifest, "metadata", "ownerReferences"):
+            if text_at(entry, "kind") == _POD:  # a group of pods has several
+                self._workload_of_owner[namespace, f"{_POD}/{text_at(entry, 'name')}"] = name
         self._queue_of_owner[namespace, owner] = queue
         if kind not in (_JOB, _POD):
             self._owner_of_name[namespace, owner_name] = owner
@@ -371,6 +387,7 @@ class Kueue:
         admission = mapping_at(manifest, "status", "admission")
         if admission:  # it holds its quota, whether or not its pods exist already
             pods_owner = (namespace, owner) if kind != _POD else None
+            self._admitted_workloads.add((namespace, name))
             pending = _pending_checks(manifest, conditions)
             names = [text_at(pod_set, "name") for pod_set in list_at(manifest, "spec", "podSets")]
             assignments = list_at(admission, "podSetAssignments")
@@ -397,16 +414,14 @@ class Kueue:
             }
             admitted = _Admission(cluster_queue, usage, pods_owner, pods, flavors, names)
             self._admissions.append(admitted)
-            if pods_owner is not None:
-                self._admitted_owners.add(pods_owner)
-        elif kind != _POD:
+            return
+        if _is_queued(manifest, conditions):
             priority = value_at(manifest, "spec", "priority", kind=int, default=0)
-            since = text_at(manifest, "metadata", "creationTimestamp")
-            turn = -float(priority), since, name
+            turn = -float(priority), _queued_since(manifest, conditions), name
+            self._turns[namespace, name] = (namespace, queue), turn
+        if kind != _POD:
             slice_of = text_at(manifest, "metadata", "annotations", _SLICE)
-            self._waiting.append(
-                _Request(f"Workload {namespace}/{name}", pods, least, turn, slice_of)
-            )
+            self._waiting.append(_Request((namespace, name), pods, least, slice_of))
 
     def labels_of(self, pod: Pod) -> Record:
         """Return the labels of a pod that name its queue."""
@@ -418,31 +433,66 @@ class Kueue:
         Pods are gated of which so many are more than their ClusterQueue can ever have. Where a queue
         is strict, its order counts against all but the first of its Workloads.
         """
-        seen: set[str] = set()
-        for name, pods, least, _, slice_of in sorted(
-            self._waiting, key=lambda request: request.turn
-        ):
+        for key, pods, least, slice_of in self._waiting:
             # a new slice needs what it has more than the old one
-            namespace, _, old_name = slice_of.partition("/")
-            old_counts = self._admitted_counts.get((namespace, old_name), [0] * len(pods))
+            old_name = slice_of.rpartition("/")[2]
+            old_counts = self._admitted_counts.get((key[0], old_name), [0] * len(pods))
             pods = [
                 pod._replace(tasks=max(pod.tasks - old, 0))
                 for pod, old in zip(pods, old_counts, strict=False)
             ]
             least = [max(count - old, 0) for count, old in zip(least, old_counts, strict=False)]
-            queue = (pods and self._cluster_queue_of(pods[0], note=False)) or ""
-            left_out: tuple[str, ...] = ()
-            if queue in seen and self._queues[queue].is_strict:
-                left_out += (_STRICT,)
-            if queue and self._root_of(queue) in self._roots_with_held_quota:
-                left_out += (_HELD,)
-            if queue:
-                seen.add(queue)
             gated = []
             for pod, count in zip(pods, least, strict=True):
                 gate = pod.gate or self._excess(pod, count)
-                gated.append(pod._replace(gate=gate, left_out=(*pod.left_out, *left_out)))
-            yield name, gated, least
+                gated.append(self._qualified(pod._replace(gate=gate), key))
+            yield f"Workload {key[0]}/{key[1]}", gated, least
+
+    def queue_up(self, pods: Iterable[Pod]) -> None:
+        """Put pods that wait, and that no Workload of the dump stands for, in the order of their queues."""
+        for pod in pods:
+            key = self._key_of(pod)
+            starts = pod.node or pod.gate or key in self._admitted_workloads
+            if key not in self._turns and not starts:
+                turn = -(pod.priority or 0.0), pod.since or "", pod.name
+                self._turns[key] = (pod.namespace, self._local_queue_of(pod)), turn
+
+    def _key_of(self, pod: Pod) -> tuple[str, str]:
+        """Return namespace and name of a pod's Workload; its owner where the dump has none."""
+        group = str(pod.annotations.get(_POD_GROUP, ""))
+        owner = self.workload_owner_of(pod)
+        itself = pod.namespace, f"{_POD}/{pod.name}"
+        owners = [itself] if owner is None else [itself, owner]
+        names = (self._workload_of_owner.get(key, "") for key in owners)
+        return pod.namespace, group or next(filter(None, names), pod.owner)
+
+    @cached_property
+    def _first_in_queue(self) -> dict[str, tuple[str, str]]:
+        """What is first in each ClusterQueue; for use when all that waits has its turn."""
+        first: dict[str, tuple[str, str]] = {}
+        for key, (local_queue, _) in sorted(self._turns.items(), key=lambda entry: entry[1][1]):
+            first.setdefault(self._local_queues.get(local_queue, ""), key)
+        return first
+
+    def qualified(self, pod: Pod) -> Pod:
+        """Return a pod that waits with the rules of its ClusterQueue that do not count here."""
+        key = self._key_of(pod)
+        return pod if key in self._admitted_workloads else self._qualified(pod, key)
+
+    def _qualified(self, pod: Pod, key: tuple[str, str]) -> Pod:
+        name = self._cluster_queue_of(pod, note=False)
+        if name is None:
+            return pod
+        queue = self._queues[name]
+        left_out = list(pod.left_out)
+        if queue.is_strict and self._first_in_queue.get(name) != key:
+            left_out.append(_STRICT)
+        if self._root_of(name) in self._roots_with_held_quota:
+            left_out.append(HELD_QUOTA)
+        has_topology = any(self._flavors.get(f, _Flavor()).has_topology for _, f in queue.quotas)
+        if has_topology or any(map(_is_topology, pod.annotations)):
+            left_out.append(_TOPOLOGY)
+        return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
 
     def admitted(self, present: Mapping[tuple[str, str], Counter[Demand]]) -> Iterator[Pod]:
         """Yield the pods of admitted Workloads that are not in the dump.
@@ -474,9 +524,8 @@ class Kueue:
 
     def hold_quota(self, pod: Pod) -> None:
         """Remember that a pod does not run though its Workload, if it has one, may be admitted."""
-        owner = self.workload_owner_of(pod)
         queue = self._cluster_queue_of(pod, note=False)
-        if queue is not None and owner in self._admitted_owners:
+        if queue is not None and self._key_of(pod) in self._admitted_workloads:
             self._roots_with_held_quota.add(self._root_of(queue))
 
     def _root_of(self, queue: str) -> str:
@@ -487,23 +536,25 @@ class Kueue:
         """Return namespace and owner of a pod's Workload; None for none.
 
         Pods of a JobSet, an MPIJob or a RayJob are owned by objects that these create, and whose
-        names begin with theirs.
+        names begin with theirs; the Job that submits a RayJob has its very name.
         """
         key = pod.namespace, pod.owner
         if key in self._queue_of_owner:
             return key
-        name = pod.owner.partition("/")[2]
-        while "-" in name:
-            name = name.rpartition("-")[0]
+        kind, _, name = pod.owner.partition("/")
+        while name and kind not in _CREATED_BY_PEOPLE:
             if (pod.namespace, name) in self._owner_of_name:
                 return pod.namespace, self._owner_of_name[pod.namespace, name]
+            name = name.rpartition("-")[0]
         return None
 
     def annotations_of(self, pod: Pod) -> Record:
         """Return the annotations and labels of a pod that name its Workload or group."""
         texts = {**pod.labels, **pod.annotations}
         return {
-            key: texts[key] for key in (_WORKLOAD_NAME, _POD_GROUP, _POD_GROUP_SIZE) if key in texts
+            key: text
+            for key, text in texts.items()
+            if key in (_WORKLOAD_NAME, _POD_GROUP, _POD_GROUP_SIZE) or _is_topology(key)
         }
 
     def gang_of(self, pod: Pod) -> Gang | None:
@@ -526,6 +577,18 @@ class Kueue:
         """Return the path of a pod's queue, None where it is in none."""
         queue = self._cluster_queue_of(pod)
         return None if queue is None else self._path(queue)
+
+    def lacks_queue(self, pod: Pod) -> bool:
+        """Whether Kueue admits a pod, and the dump does not have its ClusterQueue."""
+        is_managed = pod.waits_for_quota or bool(self._local_queue_of(pod))
+        return is_managed and self._cluster_queue_of(pod, note=False) is None
+
+    @property
+    def orphan_count(self) -> int:
+        """The Workloads of which the dump does not have the ClusterQueue, unless Kueue has none either."""
+        waiting = [request.pods[0] for request in self._waiting if request.pods]
+        admitted = [admission.queue not in self._queues for admission in self._admissions]
+        return sum(self.lacks_queue(pod) and not pod.gate for pod in waiting) + sum(admitted)
 
     def _cluster_queue_of(self, pod: Pod, note: bool = True) -> str | None:
         """Return the ClusterQueue of a pod, None where it is in none; note missing queues."""
@@ -874,6 +937,20 @@ def _quota_amounts(entry: Record) -> Amounts:
     return amounts
 
 
+def _is_queued(manifest: Record, conditions: dict[str, Record]) -> bool:
+    """Whether a Workload has a turn in its queue: it is active, and is not requeued later."""
+    is_active = value_at(manifest, "spec", "active", kind=bool, default=True)
+    return is_active and text_at(conditions.get("Requeued", {}), "status") != "False"
+
+
+def _queued_since(manifest: Record, conditions: dict[str, Record]) -> str:
+    """Return since when a Workload has its turn: since it was created, or evicted for what it waits."""
+    evicted = conditions.get("Evicted", {})
+    if text_at(evicted, "status") == "True" and text_at(evicted, "reason") in _NEW_TURN:
+        return text_at(evicted, "lastTransitionTime")
+    return text_at(manifest, "metadata", "creationTimestamp")
+
+
 def _workload_gate(manifest: Record, conditions: dict[str, Record]) -> str:
     """Return why a Workload may not run even with room for it; empty where it may."""
     if value_at(manifest, "spec", "active", kind=bool, default=True) is False:
@@ -901,10 +978,13 @@ def _pending_checks(manifest: Record, conditions: dict[str, Record]) -> str:
 
 
 def _topology(pod_set: Record) -> tuple[str, ...]:
-    """Return the constraint of pods that must be close to each other; empty for none."""
-    keys = ("required", "podSetSliceRequiredTopology")
-    request = mapping_at(pod_set, "topologyRequest")
-    return ("topology request",) if any(text_at(request, key) for key in keys) else ()
+    """Return the constraint of pods that are placed by the topology of nodes; empty for none."""
+    return (_TOPOLOGY,) if mapping_at(pod_set, "topologyRequest") else ()
+
+
+def _is_topology(annotation: str) -> bool:
+    """Whether an annotation of a pod asks for a topology."""
+    return annotation.startswith(_TOPOLOGY_ANNOTATION) and annotation.endswith("-topology")
 
 
 def _quota_message(conditions: dict[str, Record]) -> str:

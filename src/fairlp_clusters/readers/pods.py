@@ -255,7 +255,7 @@ class Nodes:
     def _line_mask(self, line: Requirement) -> np.ndarray:
         """Return the mask of the nodes that fulfil a line."""
         if line not in self._line_masks:
-            mask = [_fulfils(labels.get(line.key), line) for labels in self._labels]
+            mask = [fulfils(labels.get(line.key), line) for labels in self._labels]
             self._line_masks[line] = np.array(mask, dtype=bool)
         return self._line_masks[line]
 
@@ -283,7 +283,7 @@ def in_words(line: Requirement) -> str:
     return f"{key} {'>' if line.operator == 'Gt' else '<'} {values}"
 
 
-def _fulfils(value: Any, line: Requirement) -> bool:
+def fulfils(value: Any, line: Requirement) -> bool:
     """Whether the value of a node's label, None where it has none, fulfils a line."""
     operator = line.operator
     if operator in ("In", "NotIn"):
@@ -424,7 +424,8 @@ class Pod(NamedTuple):
     ``gate`` is why it may not run yet even with room for it; empty where it may. ``message`` is
     what the scheduler says of it while it waits, ``has_quota`` whether Kueue admitted it, and
     ``left_out`` the constraints on its nodes that do not count here. ``waits_for_quota`` is whether
-    Kueue's gate holds it, and ``nominated`` the node on which room is being made for it.
+    Kueue's gate holds it, ``nominated`` the node on which room is being made for it, and
+    ``is_ending`` whether it is being deleted.
     """
 
     file: str
@@ -447,6 +448,7 @@ class Pod(NamedTuple):
     priority_class: str = ""
     waits_for_quota: bool = False
     nominated: str = ""
+    is_ending: bool = False
 
     @property
     def where(self) -> Where:
@@ -548,9 +550,9 @@ def pod_of(
     if phase in _FINISHED:
         notes.add(*where, f"it has finished ({phase})", "left out: it holds nothing")
         return None
-    if text_at(manifest, "metadata", "deletionTimestamp"):
+    is_ending = bool(text_at(manifest, "metadata", "deletionTimestamp"))
+    if is_ending:
         notes.add(*where, "it is being deleted", "left out: what it holds is about to be free")
-        return None
 
     kind, owner = _created_by(manifest)
     specs = KnownSpecs() if specs is None else specs
@@ -582,6 +584,7 @@ def pod_of(
         priority_class=spec.priority_class,
         waits_for_quota=spec.waits_for_quota,
         nominated="" if node else text_at(manifest, "status", "nominatedNodeName"),
+        is_ending=is_ending,
     )
 
 
@@ -602,6 +605,15 @@ OTHER_CONSTRAINTS = (
     "cannot allocate all claims",
     "resourceclaim",
 )
+#: Constraints that do not count here, and of which no words of the scheduler decide whether they are
+#: what stops a task.
+HELD_QUOTA = "quota of admitted Workloads whose pods do not run"
+LIMIT_OF_POOL = "limit of NodePool"
+POOL_MAY_ADD = "nodes that NodePool"
+SLICES = "time slices of GPUs"
+SHARDS = "shards of GPUs"
+NOMINATED = "a node that the scheduler has chosen (nominatedNodeName)"
+NEVER_DECIDED = (HELD_QUOTA, LIMIT_OF_POOL, POOL_MAY_ADD, SLICES, SHARDS, NOMINATED)
 
 
 def only_other_constraints(message: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from fairlp.errors import FileFormatError, UnknownNameError, nearest, quoted
 
 from .assembly import assemble
 from .snapshot import Snapshot
-from .sources import advice, files_of, is_dump, scheduler_of_beginning
+from .sources import NOT_READ, advice, files_of, is_dump, scheduler_of_beginning
 
 
 def snapshot(
@@ -63,7 +64,7 @@ def snapshot_of(
     by: Literal["owner", "queue"] = "owner",
 ) -> Snapshot:
     """Read the files of one dump, which messages call by its path; see :func:`fairlp_clusters.snapshot`."""
-    from . import kubernetes, slurm, yarn
+    from . import dumps, kubernetes, slurm, yarn
 
     # A reader reads file after file, and then returns the cluster and where its tasks may run.
     readers: dict[str, Any] = {
@@ -83,6 +84,12 @@ def snapshot_of(
             )
 
     schedulers = {file: scheduler_of_beginning(file) for file in files}
+    others = sorted(set(NOT_READ).intersection(filter(None, schedulers.values())))
+    if others and not set(readers).intersection(filter(None, schedulers.values())):
+        raise FileFormatError(
+            f"{path} is of {' and '.join(others)}, no scheduler that fairlp reads; expected a dump of one "
+            f"of {', '.join(readers)}"
+        )
     if scheduler is None:
         scheduler = _only_scheduler(path, schedulers, list(readers))
     elif not any(schedulers.values()):
@@ -100,14 +107,19 @@ def snapshot_of(
         if of_file != scheduler:
             message = f"it is of {of_file}" if of_file else "it is of no scheduler that is known"
             cluster.notes.add(file.name, "the file", message, "left out")
-    return assemble(cluster, allowed, path, capacity, by)
+    read_files = tuple(file for file, of_file in schedulers.items() if of_file == scheduler)
+    return replace(
+        assemble(cluster, allowed, path, capacity, by),
+        time=dumps.time_of_dump(dumps.Dump(Path(path).name, read_files)),
+        files=tuple(file.name for file in read_files),
+    )
 
 
 def _only_scheduler(
     path: str | Path, schedulers: dict[Path, str | None], choices: list[str]
 ) -> str:
     """Return the one scheduler that the files are of."""
-    names = sorted({name for name in schedulers.values() if name is not None})
+    names = [name for name in choices if name in schedulers.values()]
     if len(names) == 1:
         return names[0]
     problem = f"is of {' and '.join(names)}" if names else "is of no scheduler that is known"

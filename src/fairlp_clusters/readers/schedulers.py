@@ -6,19 +6,22 @@ Such a dump has shares and holders and no verdict: what tenants are promised is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
-from .cluster import Record, text_at
+from .cluster import Record, list_at, mapping_at, text_at
+from .kueue import Kueue
 from .pods import Pod
+from .volcano import Volcano
 
 #: The schedulers whose rules are read; pods that name none are the first one's.
 READ = ("default-scheduler", "volcano")
-#: The annotation by which pods ask for a part of a GPU (KAI, run:ai).
-_PART_OF_GPU = "gpu-fraction"
+#: The annotations by which pods ask for a part of a GPU (KAI, run:ai).
+_PARTS_OF_GPU = ("gpu-fraction", "gpu-memory")
 #: Objects of other schedulers that share among queues, by the end of their kind.
-_QUOTA_KINDS = ("ElasticQuota", "ElasticQuotaTree")
+_QUOTA_KINDS = ("ElasticQuota", "ElasticQuotaTree", "QuotaSubtree")
 #: The controller of a check of Kueue that sends Workloads to other clusters.
 _MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+_MULTIKUEUE_KINDS = ("MultiKueueConfig", "MultiKueueCluster")
+_ADD_VOLCANO = "queues.scheduling.volcano.sh,podgroups.scheduling.volcano.sh -A"
 _ADD_KUEUE = "clusterqueues,cohorts,localqueues,resourceflavors,workloads -A"
 
 
@@ -35,10 +38,11 @@ class Schedulers:
         """Count a pod that another scheduler places, or that asks for a part of a GPU."""
         if pod.scheduler and pod.scheduler not in READ:
             self._pods_of[pod.scheduler] += 1
-        self._parts_of_gpus += _PART_OF_GPU in pod.annotations
+        self._parts_of_gpus += not pod.annotations.keys().isdisjoint(_PARTS_OF_GPU)
 
     def see_object(self, kind: str, version: str) -> None:
         """Count an object that no reader knows, where it shares among queues."""
+        self._is_sent_away |= kind in _MULTIKUEUE_KINDS
         if kind.endswith(_QUOTA_KINDS) or kind == "Queue":
             self._objects[f"{kind} ({version})"] += 1
 
@@ -48,12 +52,14 @@ class Schedulers:
 
     def see_workload(self, manifest: Record) -> None:
         """See whether a Workload of Kueue runs on another cluster."""
-        self._is_sent_away |= bool(text_at(manifest, "status", "clusterName"))
+        status = mapping_at(manifest, "status")
+        names = [text_at(status, "clusterName"), *list_at(status, "nominatedClusterNames")]
+        self._is_sent_away |= any(names)
 
-    def reasons(self, pods: list[Pod], has_queue: Callable[[Pod], bool]) -> list[str]:
+    def reasons(self, pods: list[Pod], kueue: Kueue, volcano: Volcano) -> list[str]:
         """Return why there is no verdict, a sentence each; empty where there may be one."""
         sentences = [
-            f"{_pods(count)} scheduled by {name!r}, a scheduler that fairlp does not read"
+            f"{_are(count, 'pod')} scheduled by {name!r}, a scheduler that fairlp does not read"
             for name, count in self._pods_of.items()
         ]
         sentences += [
@@ -63,19 +69,24 @@ class Schedulers:
         ]
         if self._parts_of_gpus:
             sentences.append(
-                f"{_pods(self._parts_of_gpus)} given a part of a GPU ({_PART_OF_GPU}), which does not "
+                f"{_are(self._parts_of_gpus, 'pod')} given a part of a GPU ({_PARTS_OF_GPU[0]}), which does not "
                 "count here"
             )
         if self._is_sent_away:
             sentences.append("Kueue sends Workloads to other clusters (MultiKueue)")
-        orphans = sum(pod.waits_for_quota and not has_queue(pod) for pod in pods)
-        if orphans:
-            sentences.append(
-                f"{_pods(orphans)} held until Kueue admits them, and their queues are not in the dump: "
-                f"add what kubectl get {_ADD_KUEUE} -o json prints"
-            )
+        orphans = [
+            (sum(map(kueue.lacks_queue, pods)), "pod", "Kueue", _ADD_KUEUE),
+            (sum(map(volcano.lacks_queue, pods)), "pod", "Volcano", _ADD_VOLCANO),
+            (kueue.orphan_count, "Workload", "Kueue", _ADD_KUEUE),
+        ]
+        sentences += [
+            f"{_are(count, noun)} in queues of {scheduler} that are not in the dump: add what kubectl get "
+            f"{command} -o json prints"
+            for count, noun, scheduler, command in orphans
+            if count
+        ]
         return sentences
 
 
-def _pods(count: int) -> str:
-    return "1 pod is" if count == 1 else f"{count:,} pods are"
+def _are(count: int, noun: str) -> str:
+    return f"1 {noun} is" if count == 1 else f"{count:,} {noun}s are"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from fractions import Fraction
 from pathlib import Path
@@ -23,8 +24,10 @@ from .cluster import (
     Request,
     demand_of,
     first_time,
+    mapping_at,
     text_at,
 )
+from .pods import SHARDS
 from .rows import Allowed
 from .slurm_accounts import Accounts, read_half_life
 from .slurm_jobs import (
@@ -55,8 +58,26 @@ _UNITS = {"cpu": "cores", "memory": "MiB", "gpu": ""}
 _KEYS_OF_FILES = frozenset(
     {"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END}
 )
+#: Resources that are parts of a node's GPUs: each takes from the other.
+_PARTS_OF_GPUS = frozenset({"shard", "mps"})
 #: The reservation of a node that does not say which it is.
 _UNNAMED = "(not named)"
+
+
+#: The version in what ``scontrol show config`` prints.
+_VERSION = re.compile(r"^SLURM_VERSION\s*=\s*(\S+)", re.MULTILINE)
+
+
+def _version_of(meta: Record) -> str:
+    """Return the version of Slurm that a file of JSON is from, of all forms of its ``meta``.
+
+    >>> _version_of({"Slurm": {"version": {"major": 23, "minor": 11, "micro": 4}}})
+    '23.11.4'
+    """
+    slurm = mapping_at(meta, "slurm") or mapping_at(meta, "Slurm")
+    parts = mapping_at(slurm, "version")
+    numbers = [str(parts[name]) for name in ("major", "minor", "micro") if name in parts]
+    return text_at(slurm, "release") or ".".join(numbers)
 
 
 def _not_judged(entry: Record, file: str) -> None:
@@ -92,6 +113,8 @@ class SlurmReader:
         if text.startswith(SLURM_CONFIG):
             self.accounts.half_life = read_half_life(text)
             self.cluster.preemption = preemption_of(text)
+            match = _VERSION.search(text)
+            self.cluster.version = match[1] if match else self.cluster.version
         elif is_text_record(text):
             self._read_records(text, path.name)
         elif is_json(text):
@@ -110,6 +133,9 @@ class SlurmReader:
     def _read_json(self, text: str, path: Path) -> None:
         """Read the lists of a file of JSON."""
         for key, value in members(text, path):
+            if key == "meta" and not self.cluster.version:
+                with self.cluster.notes.noting(path.name, key):
+                    self.cluster.version = _version_of(mapping_at(value))
             if key in _KEYS_OF_FILES or value == []:
                 continue
             entries: Any = [value]  # `members` yields the entries of most lists one by one
@@ -154,6 +180,7 @@ class SlurmReader:
             file=file,
             in_use=node_use(entry),
             asleep=state.asleep,
+            kept=state.kept,
         )
         self.cluster.add(node)
 
@@ -182,6 +209,7 @@ class SlurmReader:
         self._ask_for_whole_nodes()
         self._hold_for_licences()
         self._hold_incomplete_components()
+        self._name_shards()
 
         components: dict[str, list[SlurmJob]] = defaultdict(list)
         for job in self.jobs.values():
@@ -215,6 +243,9 @@ class SlurmReader:
         name = f"job {job.components or job.name}" if is_together else ""
         for node, amounts in job.portions:
             leaf = self._leaf(job, amounts)
+            if job.is_ending:
+                self.cluster.end(node, leaf.demand)
+                continue
             self.cluster.run(leaf, node, job.where, job=name)
 
     def _wait(self, name: str, jobs: list[SlurmJob]) -> None:
@@ -332,6 +363,23 @@ class SlurmReader:
                 job = job.held((copies - startable) * job.node_count, reason)
             self.jobs[job.name] = job
 
+    def _name_shards(self) -> None:
+        """Name the constraint of jobs that ask for GPUs of nodes that also count parts of these."""
+        shared = [
+            "gpu" in node.amounts and not _PARTS_OF_GPUS.isdisjoint(node.amounts)
+            for node in self.cluster.nodes.values()
+        ]
+        masks: dict[NodeRequest, bool] = {}
+        for name, job in self.jobs.items():
+            resources = {resource.partition(":")[0] for resource in job.portions[0][1]}
+            if not any(shared) or resources.isdisjoint({"gpu", *_PARTS_OF_GPUS}):
+                continue
+            if job.place not in masks:
+                mask = allowed_nodes(job.place, self.node_features)
+                masks[job.place] = bool((mask & shared).any())
+            if masks[job.place]:
+                self.jobs[name] = job._replace(left_out=(*job.left_out, SHARDS))
+
     def _hold_incomplete_components(self) -> None:
         """Hold the parts of heterogeneous jobs of which another part is held or not in the dump."""
         components: dict[str, list[SlurmJob]] = defaultdict(list)
@@ -354,7 +402,7 @@ class SlurmReader:
     def _job_counts(self) -> dict[str, int]:
         """Return how many jobs run, wait and are held, as ``squeue -r`` counts them."""
         jobs = self.jobs.values()
-        running_jobs = sum(job.runs for job in jobs)
+        running_jobs = sum(job.runs and not job.is_ending for job in jobs)
         waiting_jobs = sum(job.waiting_portions // job.node_count for job in jobs)
         held_jobs = sum(sum(job.held_portions.values()) // job.node_count for job in jobs)
         return {"run": running_jobs, "wait": waiting_jobs, "are held": held_jobs}

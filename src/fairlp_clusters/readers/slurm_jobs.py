@@ -59,7 +59,8 @@ class SlurmJob(NamedTuple):
     it, each on ``node_count`` nodes. ``reason`` is Slurm's code of why the job waits, ``message`` its
     description, and ``left_out`` names what it asks of nodes that does not count here. ``licences`` are those of
     each task of the array. ``components`` is the number of the heterogeneous job that it is a part
-    of, and ``component_count`` how many parts that has; empty, and 1, for none.
+    of, and ``component_count`` how many parts that has; empty, and 1, for none. ``is_ending`` is
+    whether it is over, and holds its nodes until their epilog is done.
     """
 
     name: str
@@ -83,6 +84,7 @@ class SlurmJob(NamedTuple):
     component_count: int = 1
     qos: str = ""
     whole_nodes: bool = False
+    is_ending: bool = False
 
     @property
     def runs(self) -> bool:
@@ -152,6 +154,7 @@ def job_of(entry: Record, where: Where, notes: Notes) -> SlurmJob:
         component_count=component_count,
         qos=text_at(entry, "qos"),
         whole_nodes=not runs and "none" in sharing,
+        is_ending="COMPLETING" in states,
     )
 
 

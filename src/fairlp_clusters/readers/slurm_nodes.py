@@ -83,25 +83,29 @@ _SUFFIXES = {
     "^": "REBOOT_ISSUED",
     "-": "PLANNED",
 }
+#: Backfill has planned a job on the node, and starts no other there that would delay it.
+_KEPT = "PLANNED"
 _SILENT = frozenset({"NOT_RESPONDING", "NO_RESPOND"})
 
 
 class NodeState(NamedTuple):
     """Why a node takes no new tasks (empty: it does), the state it sleeps in, and its reservation.
 
-    ``is_reserved`` is whether only jobs of a reservation may run on it.
+    ``is_reserved`` is whether only jobs of a reservation may run on it; ``kept`` is the state in which
+    backfill keeps what is free on it for one job.
     """
 
     closed: str
     asleep: str
     is_reserved: bool
+    kept: str
 
 
 def node_state(words: Iterable[str]) -> NodeState:
     """Return what the states and flags of a node say.
 
     >>> node_state(["IDLE", "CLOUD", "POWERED_DOWN"]), node_state(["idle~"]).asleep
-    (NodeState(closed='', asleep='POWERED_DOWN', is_reserved=False), 'POWERED_DOWN')
+    (NodeState(closed='', asleep='POWERED_DOWN', is_reserved=False, kept=''), 'POWERED_DOWN')
     >>> node_state(["IDLE", "DRAIN", "POWERED_DOWN"]).closed
     'DRAIN'
     """
@@ -123,6 +127,7 @@ def node_state(words: Iterable[str]) -> NodeState:
         closed="+".join(dict.fromkeys(closed)),
         asleep="" if closed else "+".join(dict.fromkeys(asleep)),
         is_reserved="RESERVED" in states,
+        kept=_KEPT if _KEPT in states and not closed else "",
     )
 
 

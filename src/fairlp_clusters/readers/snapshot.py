@@ -82,6 +82,9 @@ class Snapshot:
         The names of the files.
     kept : Series
         By server, the state of nodes of which the scheduler keeps what is free for a job of its choice.
+    ending : DataFrame
+        By server and resource, what is held by tasks that are ending (pods being deleted, jobs that
+        complete): nobody runs there, and nobody can start there yet. Only servers with such tasks.
     jobs : Series
         Of Slurm: how many jobs ``run``, ``wait`` and ``are held``, as ``squeue -r`` counts them. A
         job on two nodes is two tasks of the instance.
@@ -118,6 +121,7 @@ class Snapshot:
     version: str = ""
     files: tuple[str, ...] = ()
     kept: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
+    ending: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @lists(formulations.options.FairTasksOptions)
     def fair_with_past(

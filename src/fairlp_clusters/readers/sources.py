@@ -41,7 +41,7 @@ _KEYS = {
         "last_backfill",
         "last_update",
     ),
-    "yarn": ("apps", "scheduler", "properties", "property"),
+    "yarn": ("apps", "scheduler", "properties", "property", "clusterInfo"),
 }
 #: How ``scontrol show config`` begins.
 SLURM_CONFIG = "Configuration data as of"
@@ -49,9 +49,46 @@ SLURM_CONFIG = "Configuration data as of"
 SLURM_RECORDS = ("NodeName=", "JobId=", "LicenseName=", "PartitionName=")
 #: The elements at the top of settings of YARN, as XML.
 _YARN_XML = re.compile(r"<(configuration|allocations)[\s>/]")
-#: So many letters at the beginning of a file tell what XML it is.
+#: So many letters at the beginning of a file tell what XML it is,
 _BEGINNING = 4000
+#: and whether it is of a scheduler that fairlp does not read.
+_LOOKED_AT = 100_000
 _SCHEDULERS = {key: scheduler for scheduler, keys in _KEYS.items() for key in keys}
+
+
+#: Schedulers that fairlp does not read: a key in their tools' JSON, and the beginning of their text.
+NOT_READ = {
+    "HTCondor": (
+        "MyType|ClusterId|ProcId|JobStatus|GlobalJobId|SlotType|SlotID|CondorVersion",
+        r"-- Schedd: |MyType = |Name +OpSys +Arch |(?:<\?xml[^>]*>\s*)?<(?:!DOCTYPE )?classads",
+    ),
+    "Nomad": (
+        "SchedulingEligibility|JobModifyIndex|CreateIndex|TaskGroups|ClientStatus|JobSummary",
+        r'job "[^"\n]*" *\{|ID +(?:Node Pool +)?DC +Name|ID +Type +Priority +Status|ID +Eval ID +Node',
+    ),
+    "Ray": (
+        "is_head_node|node_ip|resources_total|ray_namespace|actor_id|placement_group_id"
+        "|func_or_class_name|submission_id|autoscaler_report",
+        r"=+ (?:Autoscaler status|List): |(?:---\n)?- +(?:node|actor|task|worker|placement_group)_id:",
+    ),
+    "YuniKorn": (
+        "queuename|applicationID|partitionName|partitionname|nodeSortingPolicy|rmBuildInformation"
+        "|isReserved|absUsedCapacity",
+        "partitions:\n +- +name:",
+    ),
+}
+
+
+def not_read(text: str) -> str | None:
+    """Return the scheduler that a text is of, one that fairlp does not read; None for others."""
+    start = text[:_LOOKED_AT]
+    for name, (keys, beginning) in NOT_READ.items():
+        # A quote in a text of JSON has a backslash before it: what people write is no key.
+        pattern = rf'(?<!\\)"(?:{keys})"\s*:' if is_json(text) else rf"\s*(?:{beginning})"
+        found = re.search if is_json(text) else re.match
+        if found(pattern, start):
+            return name
+    return None
 
 
 def files_of(path: str | Path) -> list[Path]:
@@ -92,8 +129,14 @@ def is_slurm_qos(text: str) -> bool:
 
 
 def scheduler_of(path: Path) -> str | None:
-    """Return the scheduler whose tools wrote a file, None where its content does not show it."""
+    """Return the scheduler whose tools wrote a file, None where its content does not show it.
+
+    It may be one that fairlp does not read.
+    """
     text = read_text(path)
+    other = not_read(text)
+    if other is not None:
+        return other
     if is_xml(text):
         return "yarn" if _YARN_XML.search(text[:_BEGINNING]) else None
     if not is_json(text):

@@ -49,8 +49,10 @@ _GROUP_NAMES = (
     "scheduling.volcano.sh/group-name",
     "scheduling.x-k8s.io/pod-group",
 )
-#: Phases of a PodGroup whose pods may be to be created.
-_NOT_STARTED = ("Pending", "Inqueue")
+#: Phases of a PodGroup whose pods may be to be created; a new one has none.
+_NOT_STARTED = ("", "Pending", "Inqueue")
+#: The constraint of a PodGroup whose pods are not there, and cannot all be alike.
+_DIFFERENT = "pods of different sizes"
 #: States of a queue in which nothing more starts.
 _CLOSED = ("Closed", "Closing")
 _READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent", "reclaimable"})
@@ -214,6 +216,8 @@ class Volcano:
         resources = in_units(quantities(mapping_at(manifest, "spec", "minResources")))
         least = self._least_of_group[group]
         if phase in _NOT_STARTED and least > 0 and resources:
+            if any(amount % least for amount in resources.values()):
+                self._left_out_of_group.setdefault(group, []).append(_DIFFERENT)
             kind, owner = owner_of(manifest)
             demand = {name: amount / least for name, amount in resources.items()} | {PODS: 1.0}
             self._pods_of_group[group] = Pod(
@@ -291,6 +295,11 @@ class Volcano:
             self._note(*pod.where, message, "it counts as one in no queue")
             return None
         return self._path(name)
+
+    def lacks_queue(self, pod: Pod) -> bool:
+        """Whether Volcano schedules a pod, and the dump does not have its queue."""
+        name = self._queue_name(pod)
+        return (pod.scheduler == "volcano" or name is not None) and name not in self._queues
 
     def _queue_name(self, pod: Pod) -> str | None:
         """Return the queue that a pod names, or that of its group; Volcano's own pods have one."""

@@ -116,6 +116,10 @@ class YarnReader:
                         notes.read_entry(reader, entry, path.name, name, "id")
                 elif key == "scheduler":
                     self.schedulers.append((mapping_at(value, "schedulerInfo"), path.name))
+                elif key == "clusterInfo":
+                    names = ("resourceManagerVersion", "hadoopVersion")
+                    versions = (text_at(value, name) for name in names)
+                    self.cluster.version = next(filter(None, versions), "")
                 elif key in ("properties", "property"):
                     self.settings.read_properties(entries(value, ""), path.name)
                 elif key != END:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import fairlp
-from fairlp import solvers, toolkit
+from fairlp import solvers
 from fairlp.errors import StudyError, UnknownNameError, quoted, require_known
 from fairlp.toolkit import home
 
@@ -366,7 +366,9 @@ class Study:
         StudyError, UnknownNameError
             As of :meth:`from_dict`, with the file's name.
         """
-        document = toolkit.read_document(home(path))
+        from fairlp.toolkit import read_document  # which asks for YAML
+
+        document = read_document(home(path))
         try:
             return cls.from_dict(document, allow_code=allow_code)
         except (UnknownNameError, StudyError) as error:
@@ -391,7 +393,9 @@ class Study:
         StudyError
             As of :meth:`to_dict`.
         """
-        return toolkit.write_document(path, self.to_dict())
+        from fairlp.toolkit import write_document
+
+        return write_document(path, self.to_dict())
 
 
 def _portable(options: Plain) -> dict[str, Any]:

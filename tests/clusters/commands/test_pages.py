@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from io import StringIO
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -62,14 +64,19 @@ def test_an_audit_of_a_dump_says_who_has_what_and_who_holds_it(dump):
     text = run("audit", dump).stdout
     for phrase in (
         "dump: what runs now, beside what is fair by kueue",
-        "By queue",
-        "By user",
+        "Queues, each with all below it",
+        "Users, the largest share first",
         "ml/serve",
-        "(root)",
+        "whole cluster",
     ):
         assert phrase in text
-    (row,) = [line for line in text.splitlines() if line.startswith("ml/serve")]
-    assert "quota of cpu" in row and "org/red (16 core)" in row  # all quota of the cohort is in use
+    (row,) = [
+        line
+        for line in text.splitlines()
+        if "org/blue" in line and "(1 CPU" in line and "Not fair" not in line
+    ]
+    # all quota of the cohort is in use
+    assert "the quota of cpu in org" in row and "org/red (5 CPU)" in row
     assert (
         "not checked" in text
         and "nothing to check here: " in text
@@ -95,14 +102,12 @@ def test_the_exit_code_is_that_of_the_properties_that_were_asked_for(dump):
 def test_a_dump_for_programs(dump):
     data = json.loads(run("audit", dump, "--json").stdout)
     assert data["fair"] == "kueue"
-    users = {row["user"]: row for row in data["users"]}
-    assert (
-        users["ml/serve"]["held_by"] == {"org/red": 16000.0} and users["ml/serve"]["waiting"] == 5
-    )
-    assert {row["queue"]: row["owed"] for row in data["tenants"]} == {"org/red": 0, "org/blue": 5}
+    tenants = {row["tenant"]: row for row in data["tenants"]}
+    assert tenants["org/blue"]["holders"] == {"org/red": 5000.0}
+    assert {name: row["owed"] for name, row in tenants.items()} == {"org/red": 0, "org/blue": 5}
     assert {row["queue"] for row in data["queues"]} >= {"", "org", "org/red", "org/blue"}
-    tenants = run("audit", dump, "--csv", "--table", "tenants").stdout
-    assert tenants.startswith("tenant,") and "org/blue" in tenants
+    tenants_csv = run("audit", dump, "--csv", "--table", "tenants").stdout
+    assert tenants_csv.startswith("tenant,")
     assert (
         next(row["holds"] for row in data["properties"] if row["property"] == "single-resource")
         is None
@@ -114,9 +119,8 @@ def test_a_dump_for_programs(dump):
     )
     expected = fairlp_clusters.fair_shares(dump, by="queue")
     assert csv["tasks"].tolist() == expected["tasks"].tolist()
-    assert csv.loc["org/blue", "held_by"] == "org/red (16000.0)"
-    first = pd.read_csv(StringIO(run("audit", dump, "--csv", "--table", "users").stdout)).iloc[0]
-    assert first["user"] == "ml/serve"
+    first = pd.read_csv(StringIO(tenants_csv)).set_index("tenant").loc["org/blue"]
+    assert first["holders"] == "org/red (5000.0)"
     assert run("audit", dump, "--csv").stdout.startswith("property,holds")
     assert ": properties" not in run("audit", dump, "--table", "users").stdout
 
@@ -180,9 +184,9 @@ def test_a_report_of_a_dump_and_of_an_instance(dump, tmp_path):
     pytest.importorskip("matplotlib")
     assert "wrote page.html" in run("report", dump, "-o", "page.html").stderr
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "A dump of kubernetes." in text and "ml/serve" in text
+    assert "kubernetes · 2 nodes · 2 queues · fair by kueue" in text and "ml/serve" in text
     run("report wang-figure-1 -m tsf")
-    assert "What tsf gives to everyone" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "fair by tsf" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -192,6 +196,55 @@ def test_a_report_for_cron(dump):
     assert "Changes since the earlier dump" in Path("report.html").read_text("utf-8")
     run("report", dump, "--exclude", "org/blue", "--weight", "org/red=2", "--exit-code", code=0)
     assert "'org/bleu'" in error_line(run("report", dump, "--exclude", "org/bleu", code=3))
+
+
+SCHEMA = Path(fairlp_clusters.__file__).parent / "report.schema.json"
+
+
+def test_a_report_for_programs_follows_its_schema(dump, cluster):
+    """Every key is in the schema, and no other; of one dump, of a period, and where nothing is known."""
+    schema = json.loads(SCHEMA.read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    result = run("report", dump, "--json", "--exit-code", code=ExitCode.NO)
+    data = json.loads(result.stdout)
+    validator.validate(data)
+    assert data["verdict"] == "not fair" and data["sentence"].startswith("Not fair: org/blue is 5")
+    first = data["tenants"][0]
+    assert (first["tenant"], first["short_jobs"], first["waiting_jobs"]) == ("org/blue", 5, 5)
+    assert [job["short_copies"] for job in data["jobs"]] == [5]
+    validator.validate(json.loads(run("report", cluster, "--json").stdout))
+    run("report", dump, "--json", "-o", "verdict.json")
+    assert json.loads(Path("verdict.json").read_text("utf-8")) == data
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate({**data, "verdict": "perhaps"})
+
+
+def test_figures_for_prometheus_are_those_of_the_table(dump):
+    text = run("report", dump, "--metrics").stdout
+    values = dict(re.findall(r'^fairlp_(\w+)\{tenant="org/blue"\} (\S+)$', text, re.MULTILINE))
+    assert float(values["has_share"]) == 0 and float(values["short_jobs"]) == 5
+    assert float(values["due_share"]) == fairlp_clusters.verdict(dump).table.loc["org/blue", "due"]
+    assert "\nfairlp_fair 0\n" in text and text.count("# TYPE") == text.count("# HELP")
+
+
+def test_an_owner_is_told_why_its_jobs_wait(dump):
+    for name in ("org/blue", "serve"):
+        lines = run("report", dump, "--owner", name).stdout.splitlines()
+        assert lines[0].startswith("org/blue: it has 0.0 % of the cluster, and 31.2 % is due")
+        assert "Short of its due by 5 × (1 CPU, 1 GiB)." in lines and len(lines) <= 10
+        assert "Held beyond dues by: org/red (5 CPU)." in lines
+    assert run("report", dump, "--owner", "red").stdout.splitlines()[1] == "Nothing of it waits."
+    assert "'gren'" in error_line(run("report", dump, "--owner", "gren", code=ExitCode.INPUT))
+
+
+def test_a_dump_without_a_verdict_has_its_exit_code(tmp_path):
+    foreign = pod("w", requests={"cpu": "1"}, schedulerName="yunikorn")
+    dump = written(
+        tmp_path / "foreign", node("n0"), pod("r", on="n0", requests={"cpu": "1"}), foreign
+    )
+    result = run("report", dump, "--json", "--exit-code", code=ExitCode.NO_VERDICT)
+    assert json.loads(result.stdout)["verdict"] == "none" and "no verdict: " in result.stderr
 
 
 def test_a_dump_comes_through_a_pipe_too(dump):
@@ -233,7 +286,10 @@ def test_what_runs_may_come_from_a_table_where_no_reader_knows_the_scheduler(clu
     expected = fairlp_clusters.fair_shares(instance, observed=np.array(observed, dtype=float))
     for file in ("running.csv", "wide.csv"):
         text = run("audit", cluster, "--allocation", file).stdout
-        assert "By user" in text and "what runs now, beside what is fair by h-drf-counted" in text
+        assert (
+            "Users, the largest share first" in text
+            and "what runs now, beside what is fair by h-drf-counted" in text
+        )
         table = run("audit", cluster, "--allocation", file, "--table", "users", "--csv").stdout
         rows = pd.read_csv(StringIO(table), index_col=0)
         assert rows["tasks"].to_dict() == expected["tasks"].to_dict()

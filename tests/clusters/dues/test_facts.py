@@ -38,7 +38,7 @@ def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_que
     ]
     items += [pod(f"b{k}", "web", owner=("Job", "b"), requests={"cpu": "1"}) for k in range(3)]
     rest = facts_of(fairlp_clusters.snapshot(written(tmp_path, *items))).without(["web/a"])
-    assert judged(rest).fair.totals.to_dict() == {"web/b": 0}
+    assert judged(rest).dues.fair.totals.to_dict() == {"web/b": 0}
     instance = fairlp.Instance.from_arrays(
         [[1], [1]],
         [[10]],

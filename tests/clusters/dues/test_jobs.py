@@ -144,15 +144,16 @@ def program(subject, jobs):
 def test_owed_jobs_are_fair_whole_and_nothing_is_overstated(seed):
     """No cut job, and no room that is not there."""
     subject = drawn(seed)
-    comparison = judged(subject, "h-drf")
-    shares = comparison.tenant_shares
+    verdict = judged(subject, "h-drf")
+    shares = verdict.dues.shares
     parts = subject.instance.demands / subject.instance.pool
-    has, fair = subject.tasks.sum(axis=1), comparison.fair_tasks
+    has, fair = subject.tasks.sum(axis=1), verdict.dues.fair_tasks
+    of_job = [subject.tenants.of_job(job) for job in subject.waiting_jobs]
     for t in range(2):
         members = subject.tenants.of == t
         amounts = (has * members) @ parts
         due = ((fair * members) @ parts).max()
-        owed = comparison.owed_jobs_of(t)
+        owed = [k for k, of in enumerate(of_job) if of == t and shares.owed_jobs[k]]
         added = sum(
             shares.owed_jobs[k] * count * parts[n]
             for k in owed
@@ -167,28 +168,23 @@ def test_owed_jobs_are_fair_whole_and_nothing_is_overstated(seed):
             if members[next(iter(job.tasks))] and lacks and shares.owed_jobs[k] < job.copies:
                 one_more = sum(count * parts[n] for n, count in job.tasks.items())
                 assert (after + one_more).max() > due - 1e-9 or amounts.max() > due
-        if not owed:
-            continue
-
-        room = comparison.fit_of(t)
-        jobs = [
-            subject.waiting_jobs[k]._replace(copies=1)
-            for k in owed
-            for _ in range(shares.owed_jobs[k])
-        ]
-        assert sum(job.copies for job in room.jobs) == len(jobs)
-        assert sum(room.placed) <= program(subject, jobs)
+        if t in verdict.waiting:
+            jobs = [
+                job._replace(copies=1)
+                for job, of in zip(subject.waiting_jobs, of_job, strict=True)
+                for _ in range(job.copies if of == t else 0)
+            ]
+            assert verdict.waiting[t].fitting_jobs <= program(subject, jobs)
 
 
 @pytest.mark.parametrize("seed", range(many(300)))
 def test_a_job_has_room_where_a_program_places_all_of_its_tasks(seed):
     subject = drawn(seed)
-    blocking = Room.of(subject.instance, subject.tasks)
+    room = Room.of(subject.instance, subject.tasks)
     for job in subject.waiting_jobs:
         has_room = program(subject, [job._replace(copies=1)]) == 1
-        assert (blocking.place(job) is not None) == has_room
-        assert (blocking.of_job(job).kind == "room") == has_room
-        for placement in blocking.place(job) or []:
+        assert (room.place(job) is not None) == has_room
+        for placement in room.place(job) or []:
             assert placement.tasks.sum() == job.tasks[placement.user]
             assert subject.instance.eligible[
                 placement.user, placement.servers[placement.tasks > 0]
@@ -212,23 +208,23 @@ def pool(waiting, tasks, job_sizes, capacity=10.0, **fields):
 
 def test_a_remainder_smaller_than_the_next_job_is_owed_to_nobody():
     """10 CPUs: a runs 5, and b's only job needs 7 at once; 5 are its fair share."""
-    comparison = pool([0, 7], [5, 0], [1, 7])
-    assert comparison.is_fair and comparison.owed.tolist() == [0, 0]
-    lines = lines_of(comparison)
+    verdict = pool([0, 7], [5, 0], [1, 7])
+    assert verdict.is_fair and verdict.dues.shares.owed.tolist() == [0, 0]
+    lines = lines_of(verdict)
     assert (
         lines[0] == "Fair: no user is short of a whole job of its fair share. Tasks that wait: 7."
     )
     assert lines[1] == (
-        "b: 1 job of 7 tasks waits. Its next job needs 7 cpu at once (7 tasks); 5 cpu are fair. "
-        "Too little cpu is free on the servers where it could run."
+        "b: 1 job of 7 tasks; too little cpu is free where it could run; the next job needs 7 cpu at "
+        "once (7 tasks)"
     )
 
 
 def test_what_is_owed_is_counted_in_jobs_and_tasks():
     """10 CPUs: a runs 9, b waits with two jobs of 2, and 5 are fair: b is short of both."""
-    comparison = pool([0, 4], [9, 0], [1, 2])
-    assert comparison.tenant_shares.jobs_short.tolist() == [0, 2]
-    lines = lines_of(comparison)
+    verdict = pool([0, 4], [9, 0], [1, 2])
+    assert verdict.table["short_jobs"].to_dict() == {"b": 2, "a": 0}
+    lines = lines_of(verdict)
     assert lines[0].startswith(
         "Not fair: b is 2 jobs with 4 tasks in all short of its fair share (1 cpu each)"
     )
@@ -237,31 +233,32 @@ def test_what_is_owed_is_counted_in_jobs_and_tasks():
 def test_a_job_of_two_sizes_of_tasks_runs_as_a_whole():
     """First fit puts the task of 2 on the server of 3; a program finds 2 on 2 and 3 on 3."""
     instance = Instance.from_arrays([[2], [3], [1]], [[3], [2]], users=["small", "large", "other"])
-    blocking = Room.of(instance, np.zeros((3, 2)))
+    room = Room.of(instance, np.zeros((3, 2)))
     job = WaitingJob("both", {0: 1, 1: 1})
-    places = {p.user: p.servers[p.tasks > 0].tolist() for p in blocking.place(job)}
+    places = {p.user: p.servers[p.tasks > 0].tolist() for p in room.place(job)}
     assert places == {0: [1], 1: [0]}
-    assert blocking.place(WaitingJob("three", {0: 1, 1: 1, 2: 1})) is None
+    assert room.place(WaitingJob("three", {0: 1, 1: 1, 2: 1})) is None
 
 
 def test_tasks_that_need_nodes_of_their_own_do_not_share_one():
     """Two servers with room for 4 tasks each: 3 tasks fit, but not on 3 nodes."""
     instance = Instance.from_arrays([[1]], [[4], [4]])
-    blocking = Room.of(instance, np.zeros((1, 2)))
-    assert blocking.place(WaitingJob("three", {0: 3})) is not None
-    assert blocking.place(WaitingJob("three nodes", {0: 3}, one_a_node=True)) is None
-    assert blocking.of_job(WaitingJob("three nodes", {0: 3}, one_a_node=True)).kind == "nowhere"
+    room = Room.of(instance, np.zeros((1, 2)))
+    assert room.place(WaitingJob("three", {0: 3})) is not None
+    assert room.place(WaitingJob("three nodes", {0: 3}, one_a_node=True)) is None
+    assert room.obstacle(WaitingJob("three nodes", {0: 3}, one_a_node=True)).kind == "nowhere"
 
 
 def test_a_task_fits_on_one_machine_of_a_server_that_stands_for_several():
     """6 GB on machines with 4 free each: 12 are free, and nothing fits."""
     instance = Instance.from_arrays([[6], [3]], [[24]])
     pieces = {0: np.array([[4.0], [4.0], [4.0]])}
-    blocking = Room.of(instance, np.array([[2.0], [0]]), pieces=pieces)
-    assert blocking.of(0).kind == "resource"
-    assert blocking.fitting(1, 9)[1].tolist() == [3]
-    beside = blocking.beside([Placement(1, np.array([0]), np.array([2]))])
-    assert beside.fitting(1, 9)[1].tolist() == [1]
+    room = Room.of(instance, np.array([[2.0], [0]]), pieces=pieces)
+    assert room.obstacle(WaitingJob("", {0: 1})).kind == "resource"
+    small = WaitingJob("", {1: 1})
+    assert room.copies(small, 9)[1] == 3
+    beside = room.beside([Placement(1, np.array([0]), np.array([2]))])
+    assert beside.copies(small, 9)[1] == 1
 
 
 def test_job_sizes_are_part_of_an_instance_and_of_its_questions():

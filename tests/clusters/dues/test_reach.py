@@ -31,12 +31,12 @@ def drawn(seed):
     return judged(Facts(instance, tasks, waiting), "drfh"), size
 
 
-def possible(comparison, size, slack=0.0):
+def possible(dues, size, slack=0.0):
     """Whether quarters of CPUs that are taken from who has more than is due leave room for a job."""
-    demands = comparison.instance.demands[:, 0]
-    free = comparison.instance.capacities[:, 0] - comparison.tasks.T @ demands
-    beyond = (comparison.has - comparison.fair_tasks) * demands
-    held = comparison.tasks[:2] * demands[:2, None]
+    demands = dues.instance.demands[:, 0]
+    free = dues.instance.capacities[:, 0] - dues.tasks.T @ demands
+    beyond = (dues.has - dues.fair_tasks) * demands
+    held = dues.tasks[:2] * demands[:2, None]
     if (beyond[:2] <= 1e-6).all():
         return False
     steps = [np.linspace(0, amount, int(4 * amount) + 1) for amount in held.ravel()]
@@ -51,8 +51,9 @@ def possible(comparison, size, slack=0.0):
 
 @pytest.mark.parametrize("seed", range(many(160)))
 def test_a_job_could_start_where_some_way_to_take_tasks_back_leaves_room(seed):
-    comparison, size = drawn(seed)
-    (job,) = comparison.waiting_jobs
-    answer = could_start(comparison, job, 2)
-    assert answer or not possible(comparison, size)
-    assert possible(comparison, size, slack=0.5) or not answer
+    verdict, size = drawn(seed)
+    dues = verdict.dues
+    (job,) = dues.waiting_jobs
+    answer = could_start(dues, verdict.room, job, 2)
+    assert answer or not possible(dues, size)
+    assert possible(dues, size, slack=0.5) or not answer

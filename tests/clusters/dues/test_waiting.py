@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from fairlp_clusters.page.wording import help_for, waits_for
 
 from fairlp import Instance
 from fairlp_clusters.dues.facts import Facts
 from fairlp_clusters.dues.jobs import WaitingJob
+from fairlp_clusters.dues.verdict import Condition
 from fairlp_clusters.dues.waiting import in_turn, words_of
-from verdicts import judged
+from verdicts import judged, lines_of
 
 
 def cluster(jobs, tasks, capacities=((4,), (4,)), **fields):
@@ -34,19 +34,19 @@ def cluster(jobs, tasks, capacities=((4,), (4,)), **fields):
 def test_jobs_with_room_are_counted_with_their_servers_and_the_first_without_is_named():
     """2 and 1 CPUs are free: a job of 2 fits, and of two single tasks one; b's next one lacks CPU."""
     jobs = [WaitingJob("pair", {1: 2}, since="1"), WaitingJob("", {1: 1}, 2, since="2")]
-    comparison = cluster(jobs, [[0, 0], [2, 3]])
-    summary = comparison.summaries[1]
-    assert (summary.jobs, summary.tasks, summary.fitting_jobs, summary.fitting) == (3, 4, 2, 3)
-    assert summary.servers == {0: 2, 1: 1} and summary.job == jobs[1]
-    assert summary.obstacle.kind == "resource" and not summary.fits_nowhere
-    assert list(comparison.summaries) == [1]
+    verdict = cluster(jobs, [[0, 0], [2, 3]])
+    waiting = verdict.waiting[1]
+    assert (waiting.jobs, waiting.tasks) == (3, 4)
+    assert (waiting.fitting_jobs, waiting.fitting_tasks) == (2, 3)
+    assert waiting.servers == {0: 2, 1: 1} and waiting.job == jobs[1]
+    assert waiting.obstacle.kind == "resource" and list(verdict.waiting) == [1]
 
 
 def test_all_that_fits_leaves_no_job_without_room():
-    comparison = cluster([WaitingJob("", {0: 1}, 3)], [[0, 0], [2, 3]])
-    summary = comparison.summaries[0]
-    assert summary.fitting_jobs == summary.jobs == 3 and summary.job is None
-    assert comparison.tenant_shares.owed_whole.tolist() == [3, 0]
+    verdict = cluster([WaitingJob("", {0: 1}, 3)], [[0, 0], [2, 3]])
+    waiting = verdict.waiting[0]
+    assert waiting.fitting_jobs == waiting.jobs == 3 and waiting.job is None
+    assert verdict.dues.shares.owed_whole.tolist() == [3, 0]
 
 
 def test_the_highest_priority_comes_first_then_who_waited_longest_then_the_smallest():
@@ -77,28 +77,38 @@ def test_words_count_by_tasks_of_all_copies():
     assert left_out == {"volumes": 6 + 2**53, "pod affinity": 6}
 
 
-def test_what_is_left_out_and_what_the_scheduler_says_qualify_the_sentence_on_room():
+def test_what_is_left_out_and_what_the_scheduler_says_stand_beside_the_room():
     said = {"message": "Insufficient cpu", "left_out": "pod anti-affinity"}
-    comparison = cluster([WaitingJob("", {0: 1}, 2, **said)], [[0, 0], [2, 3]])
-    assert help_for(comparison, 0) == (
-        "There is room for all 2 now on n1, judging by what is free alone. Not counted: pod "
-        "anti-affinity (2 tasks). The scheduler says: “Insufficient cpu” (2 tasks)."
-    )
-    plain = cluster([WaitingJob("", {0: 1}, 3)], [[0, 0], [2, 3]])
-    assert help_for(plain, 0) == (
-        "There is room for all 3 now on n1 (2) and n2 (1): the scheduler has not placed them yet."
+    verdict = cluster([WaitingJob("", {0: 1}, 2, **said)], [[0, 0], [2, 3]])
+    assert lines_of(verdict)[1] == (
+        "a: 2 tasks; “Insufficient cpu” (2 tasks); room for all on n1; not counted: pod anti-affinity "
+        "(2 tasks)"
     )
 
 
-def test_a_tenant_that_is_not_short_is_told_what_its_jobs_wait_for():
-    """a has half of the cluster and waits for 3 more; one CPU is free."""
-    comparison = cluster([WaitingJob("", {0: 1}, 3)], [[4, 0], [0, 3]])
-    assert waits_for(comparison, comparison.summaries[0]) == (
-        "a: 3 tasks wait; there is room for 1 of them now on n2. Too little cpu is free on the "
-        "servers where it could run."
+def test_what_the_scheduler_counts_on_all_nodes_is_no_room_whatever_is_free():
+    said = (
+        "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had volume node affinity conflict."
     )
-    nodes = cluster([WaitingJob("wide", {0: 2}, one_a_node=True)], [[3, 0], [1, 3]])
-    assert waits_for(nodes, nodes.summaries[0]) == (
-        "a: 1 job of 2 tasks waits. Its next job needs 2 nodes at once (2 cpu); its fair share has 1 "
-        "cpu left. Too little cpu is free on the servers where it could run."
+    verdict = cluster([WaitingJob("", {0: 1}, 2, message=said)], [[0, 0], [2, 3]])
+    assert verdict.waiting[0].fitting_jobs == 0
+    assert lines_of(verdict)[1].endswith("; no node takes it, as the scheduler counts")
+    assert verdict.is_fair and verdict.conditions[0] is Condition.UNDECIDED
+
+
+def test_of_a_job_that_needs_nodes_of_its_own_the_nodes_are_told():
+    """a has half of the cluster; one CPU is free on n1 and none on n2."""
+    verdict = cluster([WaitingJob("wide", {0: 2}, one_a_node=True)], [[3, 0], [0, 4]])
+    assert lines_of(verdict)[1] == (
+        "a: 1 job of 2 tasks; too little cpu is free where it could run; the next job needs 2 nodes at "
+        "once (2 cpu)"
     )
+
+
+def test_servers_that_are_kept_and_what_is_ending_are_no_room():
+    """2 CPUs are free on n1, which backfill keeps; on n2 one is held by a task that is ending."""
+    kept = {"kept": np.array([True, False]), "ending": np.array([[0.0], [1.0]])}
+    verdict = cluster([WaitingJob("", {0: 1}, 3)], [[0, 0], [2, 3]], **kept)
+    assert verdict.waiting[0].fitting_jobs == 0
+    assert verdict.starting.tolist() == [1]
+    assert any("where tasks are ending: 1 task of" in line for line in lines_of(verdict))

@@ -198,7 +198,7 @@ def test_admitted_workloads_without_pods_hold_their_quota(tmp_path, kind):
     lines = kueue_lines(tmp_path, admitted("w", "a", 8, kind=kind), waits("x", "b", 5))
     assert lines[0].startswith("Not fair: co/b is 1 job of 5 tasks short")
     assert "room" not in lines[1]
-    assert "; the quota of cpu in co; " in lines[1] and lines[1].endswith("; co/a 3 CPU")
+    assert "; the quota of cpu in co; " in lines[1] and lines[1].endswith("; co/a (3 CPU)")
 
 
 def test_pods_that_are_still_to_be_created_count_one_by_one(tmp_path):
@@ -332,7 +332,7 @@ def test_who_borrows_more_than_is_fair_is_told(tmp_path):
     items = [node("n0", 20), *queue("a", 3, lendingLimit="1"), *queue("b", 8), *queue("c", 5)]
     items += [admitted("w", "c", 12), *pods(12, "n0", job="w"), waits("x", "b", 1, cpus=3)]
     lines = lines_of(judged(kubernetes.written(tmp_path, *items)))
-    assert lines[1].endswith("; the quota of cpu in co; co/c 1 CPU")
+    assert lines[1].endswith("; the quota of cpu in co; co/c (1 CPU)")
 
 
 def test_of_a_workload_that_is_admitted_in_part_so_many_pods_run(tmp_path):
@@ -438,7 +438,7 @@ def test_a_pod_group_whose_pods_are_not_created_is_told(tmp_path):
     group = pod_group("g", "qb", 4, {"phase": "Pending"}, minResources={"cpu": "4"})
     lines = volcano_lines(tmp_path, *queues, *volcano_pods("qa", 6, "n0", ""), group)
     assert lines[0].startswith("Not fair: qb is 1 job of 4 tasks short")
-    assert lines[1].endswith("; the next job needs 4 CPU at once (4 tasks); qa 2 CPU")
+    assert lines[1].endswith("; the next job needs 4 CPU at once (4 tasks); qa (2 CPU)")
 
 
 # Kubernetes alone
@@ -543,7 +543,7 @@ def test_a_node_that_takes_one_has_no_room_for_four(tmp_path):
     items = [node("n0", 2), node("n1", 9), *namespaced("b", 9, "n1"), *namespaced("b", 1, "n0")]
     lines = lines_of(judged(kubernetes.written(tmp_path, *items, *namespaced("a", 4))))
     assert lines[1] == (
-        "a: 4 tasks; room for 1 on n0; too little cpu is free where it could run; b 3 CPU"
+        "a: 4 tasks; room for 1 on n0; too little cpu is free where it could run; b (3 CPU)"
     )
 
 
@@ -658,7 +658,7 @@ def test_what_waits_for_nodes_that_sleep_starts_and_nobody_is_accused(tmp_path):
     assert lines[:3] == [
         "Fair: no user is short of a whole task of its fair share. Tasks that wait: 2.",
         "lab/ann: 2 tasks; room for all on n1 (1, asleep), n2 (1, asleep)",
-        "Starting on servers that sleep now (2), and wake when jobs need them: 2 tasks of the fair "
+        "Starting on 2 servers that sleep now, and wake when jobs need them: 2 tasks of the fair "
         "shares.",
     ]
 

@@ -46,7 +46,7 @@ def opened(driver, page):
     return len(driver.find_elements("css selector", ".canvas svg"))
 
 
-@pytest.mark.parametrize(("name", "sections"), [("plain", 5), ("hostile", 4)])  # in one, tasks wait
+@pytest.mark.parametrize(("name", "sections"), [("plain", 3), ("hostile", 3)])
 def test_the_page_draws_everything_without_an_error_and_names_are_inert(
     driver, pages, name, sections
 ):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fairlp_clusters.page.facts import Facts
 
 import fairlp
 import fairlp_clusters
-from fairlp_clusters.page import sections
+from fairlp_clusters import tables
 from verdicts import judged
 
 for package in ("matplotlib", "jinja2"):
@@ -34,8 +33,7 @@ def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
     assert len(text.encode()) < 5_000_000
     assert "The 200 first of 900 rows; 700 are left out." in text
     assert "The whole table as text (CSV)" in text and "user 899," in text
-    monkeypatch.setattr(sections, "MOST_CSV", 1000)
-    facts = Facts(judged(instance, observed))
+    monkeypatch.setattr(tables, "MOST_CSV", 1000)
     from fairlp_clusters.page.page import page as made
 
-    assert "user 899," not in made(facts)
+    assert "user 899," not in made(judged(instance, observed=observed))

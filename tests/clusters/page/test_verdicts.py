@@ -11,6 +11,7 @@ import json
 import fairlp_clusters
 import kubernetes_dumps as kubernetes
 import slurm_dumps as slurm
+from fairlp_clusters.dues import fair_shares
 from verdicts import judged, lines_of
 
 
@@ -66,25 +67,24 @@ def test_users_of_equal_thirds_are_treated_fairly_however_large_their_jobs_are(t
     for k, user in enumerate(("ann", "bob", "cid")):
         jobs += slurm_jobs(user, 5, f"n{k}", count=4, first=100 * k)
         jobs += slurm_jobs(user, 1, count=5, first=100 * k + 50)
-    comparison = judged(slurm_folder(tmp_path, nodes, jobs))
-    assert comparison.is_fair
-    assert lines_of(comparison)[0] == (
-        "Fair: no user is short of a whole task of its fair share. Tasks that wait: 15, all "
-        "behind jobs of their own user."
+    verdict = judged(slurm_folder(tmp_path, nodes, jobs))
+    assert verdict.is_fair
+    assert lines_of(verdict)[0] == (
+        "Fair: no user is short of a whole task of its fair share. Tasks that wait: 15."
     )
-    table = comparison.tenants
+    table = fair_shares.tenants(verdict)
     assert table.index.name == "tenant" and table["sizes"].tolist() == [2, 2, 2]
     assert table["share"].tolist() == [1 / 3] * 3 and (table["owed"] == 0).all()
-    users = comparison.users
+    users = fair_shares.users(verdict.dues)
     assert set(users["tenant"]) == {"lab/ann", "lab/bob", "lab/cid"} and not users["owed"].any()
 
 
 def test_an_only_user_is_short_of_nothing(tmp_path):
     """Its small jobs wait behind its large ones: no one else has what they lack."""
     jobs = slurm_jobs("ann", 10, "n1", count=1) + slurm_jobs("ann", 1, count=9, first=50)
-    comparison = judged(slurm_folder(tmp_path, [slurm.node("n1", cpus=16)], jobs))
-    assert comparison.is_fair
-    assert lines_of(comparison)[0].startswith("Fair: lab/ann is the only user. Tasks that wait: 9")
+    verdict = judged(slurm_folder(tmp_path, [slurm.node("n1", cpus=16)], jobs))
+    assert verdict.is_fair
+    assert lines_of(verdict)[0].startswith("Fair: lab/ann is the only user. Tasks that wait: 9")
 
 
 def test_a_user_is_judged_by_all_its_jobs_together(tmp_path):
@@ -94,38 +94,36 @@ def test_a_user_is_judged_by_all_its_jobs_together(tmp_path):
     jobs += slurm_jobs("bob", 10, "n1", count=2, first=20)
     jobs += slurm_jobs("ann", 4, count=6, first=30) + slurm_jobs("ann", 1, count=3, first=40)
     jobs += slurm_jobs("bob", 1, count=30, first=50)
-    comparison = judged(slurm_folder(tmp_path, nodes, jobs))
-    assert lines_of(comparison)[:2] == [
-        "Not fair: lab/ann is 4 tasks short of its fair share: 2 × (4 CPU), 2 × (1 CPU). It has "
-        "25.0 % of the cluster, and 50.0 % is fair.",
-        "lab/bob holds 10 CPU beyond fair shares on the servers where it could run.",
-    ]
+    verdict = judged(slurm_folder(tmp_path, nodes, jobs))
+    assert verdict.sentence == (
+        "Not fair: lab/ann is 4 tasks short of its fair share (2 × (4 CPU), 2 × (1 CPU)). It has 25.0 % "
+        "of the cluster, and 50.0 % is fair. Held beyond fair shares by lab/bob (10 CPU)."
+    )
 
 
 def test_a_queue_is_owed_a_whole_task_though_floats_say_less(tmp_path):
     """Quotas 8 and 3, weights 3 and 1: q0 runs 5 × 2 CPUs, and q1 waits with pods of 3 CPUs."""
     items = [node("n0", 11), *queue("q0", 8, weight=3), *queue("q1", 3, weight=1)]
     items += pods("q0", 5, 2, on="n0") + pods("q0", 9, 2) + pods("q1", 4, 3)
-    comparison = judged(kubernetes.written(tmp_path, *items))
-    assert not comparison.is_fair
-    assert lines_of(comparison)[:2] == [
+    verdict = judged(kubernetes.written(tmp_path, *items))
+    assert not verdict.is_fair
+    assert lines_of(verdict)[:2] == [
         "Not fair: co/q1 is 1 task short of its fair share (3 CPU each). It has 0.0 % of the "
-        "cluster, and 27.3 % is fair.",
-        "The quota of cpu in co does not suffice: co/q0 holds 2 CPU beyond fair shares.",
+        "cluster, and 27.3 % is fair. Held beyond fair shares by co/q0 (2 CPU).",
+        "co/q1: 4 tasks; the quota of cpu in co; co/q0 (2 CPU)",
     ]
-    assert comparison.tenant_shares.owed_whole.tolist() == [0, 1]
+    assert verdict.dues.shares.owed_whole.tolist() == [0, 1]
 
 
 def test_the_first_lines_say_how_many_tasks_fit_and_who_holds_the_rest(tmp_path):
     """Queues test and test1 of 5 and 5 quota on 12 CPUs; test runs 11, and test1 waits with 5."""
     items = [node("n0", 12), *queue("test", 5), *queue("test1", 5)]
     items += pods("test", 11, 1, on="n0") + pods("test1", 5, 1)
-    comparison = judged(kubernetes.written(tmp_path, *items))
-    assert lines_of(comparison)[:2] == [
+    verdict = judged(kubernetes.written(tmp_path, *items))
+    assert verdict.sentence == (
         "Not fair: co/test1 is 5 tasks short of its fair share (1 CPU each). It has 0.0 % of the "
-        "cluster, and 41.7 % is fair.",
-        "The quota of cpu in co does not suffice: co/test holds 6 CPU beyond fair shares.",
-    ]
+        "cluster, and 41.7 % is fair. Held beyond fair shares by co/test (6 CPU)."
+    )
 
 
 def test_a_queue_at_its_fair_share_of_five_sixths_is_fair(tmp_path):
@@ -133,12 +131,11 @@ def test_a_queue_at_its_fair_share_of_five_sixths_is_fair(tmp_path):
     items = [node("n0", 12), *queue("a", 0, weight=5), *queue("b", 0, weight=1), *queue("c", 12)]
     items += pods("a", 2, 5, on="n0", job="large") + pods("a", 9, 1) + pods("b", 2, 1, on="n0")
     items += pods("b", 9, 1)
-    comparison = judged(kubernetes.written(tmp_path, *items))
-    assert lines_of(comparison)[0] == (
-        "Fair: no queue is short of a whole task of its fair share. Tasks that wait: 18, all "
-        "behind jobs of their own queue."
+    verdict = judged(kubernetes.written(tmp_path, *items))
+    assert lines_of(verdict)[0] == (
+        "Fair: no queue is short of a whole task of its fair share. Tasks that wait: 18."
     )
-    assert comparison.is_fair
+    assert verdict.is_fair
 
 
 def volcano_pods(queue, count, on=None):
@@ -165,14 +162,13 @@ def test_room_for_one_of_five_tasks_is_not_room_for_all(tmp_path):
         *(kubernetes.volcano(name, {"weight": 5}) for name in ("test", "test1")),
     ]
     items += volcano_pods("test", 11, on="n0") + volcano_pods("test1", 5) + volcano_pods("test", 4)
-    comparison = judged(kubernetes.written(tmp_path, *items))
-    assert lines_of(comparison)[:2] == [
+    verdict = judged(kubernetes.written(tmp_path, *items))
+    assert lines_of(verdict)[:2] == [
         "Not fair: test1 is 5 tasks short of its fair share (1 CPU each). It has 0.0 % of the "
-        "cluster, and 41.7 % is fair.",
-        "There is room for 1 of the 5 now on n0. test holds 4 CPU beyond fair shares on the servers "
-        "where it could run.",
+        "cluster, and 41.7 % is fair. Held beyond fair shares by test (4 CPU).",
+        "test1: 5 tasks; room for 1 on n0; too little cpu is free where it could run; test (4 CPU)",
     ]
-    assert lines_of(comparison)[-1].endswith(
+    assert lines_of(verdict)[-1].endswith(
         "Volcano's proportion plugin gives each queue what it deserves by its weight, as far as it "
         "asks for it."
     )
@@ -211,7 +207,7 @@ def test_why_pods_fit_nowhere_is_on_the_first_screen(tmp_path):
         "Waiting, but no node may take them: 4 tasks (ml/disk: no node has disk=ssd, as its node "
         "selector asks; “0/2 nodes are available”; ml/zone: no node has zone in (c, d), as its node "
         "affinity asks; ml/taint: nodes that it may be on have taints that it does not tolerate; "
-        "and 1 other)."
+        "1 other user)."
     )
     waiting = fairlp_clusters.snapshot(folder).waiting.set_index("user")
     assert waiting.loc["ml/gpu", "nowhere"] == "no node that takes new tasks has nvidia.com/gpu"
@@ -262,13 +258,13 @@ def test_both_verdicts_are_there_where_the_dump_has_past_use(tmp_path):
     config = "Configuration data as of 2026-01-01\nPriorityDecayHalfLife = 1-00:00:00\n"
     (folder / "config.txt").write_text(config, encoding="utf-8")
 
-    comparison = judged(folder)
-    assert comparison.is_fair
-    assert lines_of(comparison)[1] == (
-        "Counting past use, which fades by half in each half-life, these are short of what is fair: "
+    verdict = judged(folder)
+    assert verdict.is_fair
+    assert (
+        "Counting past use, which fades by half in each half-life, these lack tasks of their dues: "
         "lab/bob (1 task)."
-    )
-    shares = comparison.tenants["fair_share_with_past"].round(9).to_dict()
+    ) in lines_of(verdict)
+    shares = fair_shares.tenants(verdict)["fair_share_with_past"].round(9).to_dict()
     assert shares == {"lab/ann": 0.25, "lab/bob": 0.75}
     text = fairlp_clusters.report(folder, tmp_path / "page.html").read_text("utf-8")
-    assert "fair with past" in text and "Past use does not count" not in text
+    assert "due with past" in text and "Past use does not count" not in text

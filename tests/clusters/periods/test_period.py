@@ -287,7 +287,7 @@ def test_the_page_has_the_verdict_the_picture_and_the_tables(tmp_path):
         pytest.importorskip(package)
     period = fairlp_clusters.period(hourly(tmp_path, A_FIRST, A_FIRST, B_FIRST), half_life="7d")
     page = period.report(tmp_path / "day.html").read_text(encoding="utf-8")
-    assert re.findall(r'<section id="(\w+)"', page) == ["glance", "tenants", "dumps"]
+    assert re.findall(r'<section id="(\w+)"', page) == ["verdict", "times", "dumps"]
     for sentence in period.verdict:
         assert sentence in page
     assert re.findall(r'<table id="([\w-]+)"', page) == [

@@ -10,11 +10,12 @@ import json
 import numpy as np
 import pytest
 
+import fairlp
 import fairlp_clusters
 from dump_files import kubernetes, places, slurm, yarn
 from fairlp.errors import FileFormatError, InstanceError
 from fairlp_clusters.readers.sources import scheduler_of, scheduler_of_beginning
-from kubernetes_dumps import node, pod, written
+from kubernetes_dumps import node, pod, said, written
 from profiles import by_day
 
 
@@ -149,6 +150,49 @@ def test_a_table_for_people_is_refused_with_what_to_print(tmp_path, text, comman
     (tmp_path / "dump.txt").write_text(text, encoding="utf-8")
     with pytest.raises(FileFormatError, match=f"print it with {command}"):
         fairlp_clusters.snapshot(tmp_path / "dump.txt")
+
+
+NOT_READ = [
+    ("HTCondor", '[{"Args": "%s", "ClusterId": 1}]' % (5000 * "x")),
+    ("HTCondor", '{"ClusterId": 1}\n{"ClusterId": 2}\n'),
+    ("HTCondor", '[{"Activity": "Idle", "Machine": "m", "MyType": "Machine"}]'),
+    ("HTCondor", "\n\n-- Schedd: host : <128.104.101.92:9618?... @ 11/28/26\nOWNER BATCH_NAME\n"),
+    ("HTCondor", "<?xml version='1.0'?>\n<!DOCTYPE classads SYSTEM 'classads.dtd'>\n<classads/>"),
+    ("Nomad", '[{"ID": "1", "SchedulingEligibility": "eligible"}]'),
+    ("Nomad", '{"Job": {"ID": "web", "TaskGroups": []}}'),
+    ("Nomad", "ID        Node Pool  DC   Name  Class\n"),
+    ("Nomad", 'job "web" {\n}\n'),
+    ("Ray", "======== Autoscaler status: 2026-11-28 10:00:00.123 ========\nNode status\n"),
+    ("Ray", '[{"node_id": "a", "node_ip": "1", "is_head_node": true}]'),
+    ("Ray", "---\n-   node_id: abc\n    node_ip: 1\n"),
+    ("YuniKorn", '{"queuename": "root", "properties": {}, "children": []}'),
+    ("YuniKorn", '[{"partitionname": "default", "nodes": null, "queues": {}}]'),
+    ("YuniKorn", '[{"applicationID": "application-1", "queueName": "root.a", "allocations": []}]'),
+    ("YuniKorn", '{"timestamp": 1, "partitions": [{"name": "default", "nodeSortingPolicy": {}}]}'),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), NOT_READ)
+def test_a_scheduler_that_is_not_read_is_named(tmp_path, name, text):
+    path = tmp_path / "dump.txt"
+    path.write_text(text, encoding="utf-8")
+    message = f"is of {name}, no scheduler that fairlp reads; expected a dump of one of kubernetes"
+    for source in (path, tmp_path):
+        for read in (fairlp_clusters.snapshot, fairlp.read):
+            with pytest.raises(FileFormatError, match=message):
+                read(source)
+        with pytest.raises(FileFormatError, match=message):
+            fairlp_clusters.report(source, tmp_path / "page.html")
+    written(tmp_path, node("n1"), pod("a", on="n1"))
+    assert said(fairlp_clusters.snapshot(tmp_path), f"it is of {name}") == [
+        ("the file", "left out")
+    ]
+
+
+def test_words_of_people_are_no_keys_of_another_scheduler(tmp_path):
+    jobs = {"note": '"ClusterId": 1', "jobs": [], "meta": {}}
+    (tmp_path / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
+    assert scheduler_of_beginning(tmp_path / "jobs.json") == "slurm"
 
 
 @pytest.mark.parametrize(
