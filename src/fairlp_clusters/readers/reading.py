@@ -19,7 +19,6 @@ def snapshot(
     path: str | Path,
     scheduler: str | None = None,
     *,
-    capacity: Literal["whole", "free"] = "whole",
     by: Literal["owner", "queue"] = "owner",
 ) -> Snapshot:
     """Read what a scheduler's tools print: nodes, queues, and tasks that run and wait.
@@ -31,9 +30,6 @@ def snapshot(
         YARN.
     scheduler : {"kubernetes", "slurm", "yarn"}, optional
         By default recognised by the content of the files.
-    capacity : {"whole", "free"}
-        Whether the instance has the whole capacity and all tasks, or the free capacity and the
-        tasks that wait.
     by : {"owner", "queue"}
         One user for each owner in a queue and each kind of task, or for all owners in the queue
         together.
@@ -53,14 +49,13 @@ def snapshot(
     UnknownNameError
         For a scheduler or another choice that is not known.
     """
-    return snapshot_of(files_of(path), str(path), scheduler, capacity, by)
+    return snapshot_of(files_of(path), str(path), scheduler, by)
 
 
 def snapshot_of(
     files: Sequence[Path],
     path: str,
     scheduler: str | None = None,
-    capacity: Literal["whole", "free"] = "whole",
     by: Literal["owner", "queue"] = "owner",
 ) -> Snapshot:
     """Read the files of one dump, which messages call by its path; see :func:`fairlp_clusters.snapshot`."""
@@ -74,7 +69,6 @@ def snapshot_of(
     }
     options = (
         ("scheduler", scheduler, readers),
-        ("capacity", capacity, ("whole", "free")),
         ("by", by, ("owner", "queue")),
     )
     for name, value, choices in options:
@@ -109,7 +103,7 @@ def snapshot_of(
             cluster.notes.add(file.name, "the file", message, "left out")
     read_files = tuple(file for file, of_file in schedulers.items() if of_file == scheduler)
     return replace(
-        assemble(cluster, allowed, path, capacity, by),
+        assemble(cluster, allowed, path, by),
         time=dumps.time_of_dump(dumps.Dump(Path(path).name, read_files)),
         files=tuple(file.name for file in read_files),
     )

@@ -18,7 +18,6 @@ from .cluster import (
     Group,
     Leaf,
     Node,
-    add_amounts,
     name_in_path,
     unique_labels,
 )
@@ -31,9 +30,6 @@ USE_DISCREPANCY = 0.05
 
 #: Why tasks run nowhere that have nodes.
 _STRANDED = "no node may take other tasks of its job, and all of them run at once"
-
-#: Amounts by queue and resource.
-InQueues = dict[str, dict[str, float]]
 
 
 @dataclass(eq=False)
@@ -310,13 +306,3 @@ def note_overcommitment(
         message = f"{in_use}, of {offered[k, r]:g}"
         action = "observed all the same; nothing of it is free"
         cluster.note(nodes[k].file, f"node {nodes[k].name!r}", message, action)
-
-
-def use_by_queue(rows: list[Row]) -> InQueues:
-    """Return the amounts of the tasks that run in each queue and below it, by resource."""
-    in_use: InQueues = {}
-    for row in rows:
-        tasks = sum(row.running.values())
-        for path in fairlp.queues.lineage(row.leaf.queue):
-            add_amounts(in_use.setdefault(path, {}), dict(row.leaf.demand), tasks)
-    return in_use

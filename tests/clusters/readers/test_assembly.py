@@ -35,13 +35,6 @@ def test_overcommitment_is_kept_and_told(tmp_path):
         == "observed all the same; nothing of it is free"
     )
     assert not fairlp.audit(cluster.instance, cluster.observed, ["feasible"])["holds"].item()
-    free = fairlp_clusters.snapshot(tmp_path, capacity="free")
-    assert list(free.instance.resources) == ["memory", "pods"] and list(free.instance.users) == [
-        "x/web"
-    ]
-    assert said(free, "nothing of it is free") == [
-        ("resource 'cpu'", "left out, with the users who need it")
-    ]
 
 
 def test_overcommitment_of_a_cordoned_node_is_told_too(tmp_path):
@@ -55,11 +48,6 @@ def test_overcommitment_of_a_cordoned_node_is_told_too(tmp_path):
         "node 'n2'"
     ]
     assert cluster.instance.capacities[1, 0] == 9000 and cluster.observed.residual == 0
-
-
-def test_nothing_free_is_an_error(tmp_path):
-    with pytest.raises(InstanceError, match="nothing is free that any task asks for"):
-        read(tmp_path, node("n1"), pod("a", on="n1", requests={"cpu": "8"}), capacity="free")
 
 
 def test_those_who_fit_nowhere_are_still_told_to_wait(tmp_path):

@@ -76,16 +76,6 @@ def test_the_golden_dump(small):
     )
 
 
-def test_what_is_free(small):
-    page = fairlp_clusters.snapshot(small, capacity="free")
-    assert page.instance.capacities.tolist() == [
-        [7000, 32768 - 2048, 0, 108],
-        [2000, 16384 - 1024 - 10**6 / 2**20, 4, 108],
-    ]
-    assert page.instance.task_limits.tolist() == [1, 1, 0]
-    assert page.observed.instance.capacities[0, 0] == 8000
-
-
 def test_it_can_be_shared_and_audited(small):
     page = fairlp_clusters.snapshot(small)
     fair = fairlp.allocate(page.instance, "c-drfh")
@@ -189,10 +179,6 @@ def test_a_quota_is_the_cap_of_its_namespace(tmp_path):
         assert said(cluster, phrase)[0][1] == "left out: pods do not request it"
     assert said(cluster, "scopes") == [("ResourceQuota 'ml/three'", "left out")]
     assert said(cluster, "cap of 'nvidia.com/gpu'") == [("queue 'ml'", "left out")]
-    free = read(
-        tmp_path, node("n1"), pod("a", on="n1"), pod("b"), *quotas, capacity="free"
-    ).instance
-    assert free.queues.caps[free.queues.named("ml"), 0] == 2500
 
 
 def test_objects_may_lie_in_several_files_and_forms(tmp_path):
