@@ -89,17 +89,15 @@ def could_start(dues: Dues, room: Room, job: WaitingJob, t: int) -> bool:
         sparse.csr_array((instance.demands[users, r], (servers, pairs)), size)
         for r in range(len(instance.resources))
     ]
-    rows = []
-    sides = []
+    limits = []
+    most = []
     for u in tenants.tolist():
         of_tenant = shares.tenants.of[users] == u
         for r in np.flatnonzero(shares.amounts[u] > shares.fair_share[u]).tolist():
-            rows.append(np.where(of_tenant, shares.parts[users, r], 0.0))
-            sides.append((shares.amounts[u, r] - shares.fair_share[u]) * (1 + AUDIT))
-    limits = sparse.csr_array(np.array(rows)), np.array(sides)
-    holdings = Holdings(held[places, servers], amounts, limits)
-    packing = packed(instance, room.free, upper, [job._replace(copies=1)], holdings=holdings)
-    return packing is not None and bool(packing.copies.all())
+            limits.append(np.where(of_tenant, shares.parts[users, r], 0.0))
+            most.append((shares.amounts[u, r] - shares.fair_share[u]) * (1 + AUDIT))
+    holdings = Holdings(held[places, servers], amounts, np.array(limits), np.array(most))
+    return packed(instance, room.free, upper, job, holdings=holdings) is not None
 
 
 def _tasks_in(amounts: np.ndarray, demand: np.ndarray) -> np.ndarray:

@@ -278,7 +278,7 @@ def test_weighted_shares_beside_those_that_kueue_tells(tmp_path):
     page = tmp_path / "page.html"
     fairlp_clusters.report(cluster, page)
     text = page.read_text(encoding="utf-8")
-    for word in ("weighted share", "nominal", "lendable", "beyond the nominal quota"):
+    for word in ("weighted share", "nominal", "lendable", "or the nominal quota"):
         assert word in text, word
 
 

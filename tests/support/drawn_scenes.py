@@ -1,0 +1,430 @@
+"""Small clusters drawn at random, and written as the dumps of their schedulers.
+
+Each dump of Kubernetes, Kueue and Slurm has several clusters side by side, each with nodes, queues
+and tenants of its own: reading a dump costs more than what is in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from fractions import Fraction
+
+import kubernetes_dumps as kubernetes
+import slurm_dumps as slurm
+import yarn_dumps as yarn
+from kueue_dumps import LABEL, workload
+from verdict_oracle import Job, Scene, Task, Vectors, added, along_tree, quotas, within_quotas
+
+
+def scene_of(rng, nodes, tenants, demands, *, most_tasks=1, spread=False, several=False, **rules):
+    """A cluster in which one tenant of the names has more of what runs than the others, by chance."""
+    scene = Scene(nodes, tenants, **rules)
+    names = list(tenants)
+    sizes = {
+        tenant: demands if several else [demands[rng.integers(len(demands))]] for tenant in names
+    }
+    first = str(rng.choice(names))
+    for _ in range(int(rng.integers(2, 11))):
+        tenant = first if rng.random() < 0.6 else str(rng.choice(names))
+        job = Job(tenant, sizes[tenant][rng.integers(len(sizes[tenant]))])
+        for i in rng.permutation(len(nodes)).tolist():
+            task = Task(tenant, job.demand, i)
+            if _fits(scene, task):
+                scene.running.append(task)
+                break
+    for _ in range(int(rng.integers(1, 5))):
+        tenant = str(rng.choice(names))
+        size = int(rng.integers(1, most_tasks + 1))
+        demand = sizes[tenant][rng.integers(len(sizes[tenant]))]
+        job = Job(tenant, demand, size, spread)
+        fitting = sum(all(d <= c for d, c in zip(job.demand, node, strict=True)) for node in nodes)
+        nothing = dict.fromkeys(names, (0,) * len(scene.pool))
+        may_start = scene.allows(nothing | {tenant: job.total})
+        if may_start and fitting >= (size if spread else 1):
+            scene.waiting.append(job)
+    return scene
+
+
+def _fits(scene, task):
+    held = {tenant: scene.held(tenant) for tenant in scene.tenants}
+    held[task.tenant] = added(held[task.tenant], task.demand)
+    free = scene.free()[task.node]
+    return scene.allows(held) and all(d <= f for d, f in zip(task.demand, free, strict=True))
+
+
+def numbers(rng, low, high, count):
+    return [int(rng.integers(low, high)) for _ in range(count)]
+
+
+def one_resource(rng, nodes=3):
+    """One to three nodes of CPUs."""
+    return [(cpus,) for cpus in numbers(rng, 2, 7, int(rng.integers(1, nodes + 1)))]
+
+
+ONE = [(1,), (2,), (3,)]
+
+
+# Namespaces of Kubernetes
+
+
+def namespaces(rng, cell, several):
+    nodes = [(2 * k, 8 * k) for k in numbers(rng, 1, 4, int(rng.integers(1, 4)))]
+    tenants = {f"{name}{cell}": Fraction(1) for name in "abcd"[: rng.integers(1, 5)]}
+    demands = [(1, 1), (1, 4), (2, 2), (1, 8), (2, 6), (1, 0)]
+    if rng.random() < 0.5:
+        demands = [demands[k] for k in rng.choice(len(demands), 2, replace=False)]
+    scene = scene_of(rng, nodes, tenants, demands, several=several, most_tasks=3)
+    wanted = {}
+    for task in [*scene.running, *scene.waiting]:
+        key = task.tenant, task.demand
+        wanted[key] = wanted.get(key, 0) + getattr(task, "size", 1)
+    tasks = Vectors(scene.pool, wanted).dues()
+    for tenant in tenants:
+        amounts = [
+            sum(count * demand[r] for (name, demand), count in tasks.items() if name == tenant)
+            for r in range(2)
+        ]
+        scene.dues[tenant] = scene.share(amounts)
+    return scene
+
+
+def requests_of(demand, resource="cpu"):
+    texts = {resource: str(demand[0])}
+    if len(demand) > 1 and demand[1]:
+        texts["memory"] = f"{demand[1]}Gi"
+    return texts
+
+
+def objects_of(scene, cell, pod_of, resource="cpu"):
+    """Nodes of a zone, and pods that may run there alone; ``pod_of`` adds what a scheduler asks for."""
+    zone = {"zone": str(cell)}
+    items = []
+    for i, amounts in enumerate(scene.nodes):
+        texts = requests_of(amounts, resource) | {"pods": "100"}
+        items.append(kubernetes.node(f"n{cell}-{i}", zone, allocatable=texts))
+    for k, task in enumerate(scene.running):
+        fields = pod_of(task.tenant) | {"nodeSelector": zone}
+        items.append(
+            kubernetes.pod(
+                f"r{cell}-{k}",
+                fields.pop("namespace"),
+                owner=("Job", owner_of(task.demand)),
+                on=f"n{cell}-{task.node}",
+                requests=requests_of(task.demand, resource),
+                **fields,
+            )
+        )
+    return items
+
+
+def owner_of(demand):
+    return "job-" + "-".join(map(str, demand))
+
+
+def waiting_pods(job, name, cell, fields, version, resource="cpu"):
+    """The pods of a job that waits, and its PodGroup where it has several."""
+    items = []
+    annotations = dict(fields.get("annotations", {}))
+    labels = {}
+    if job.size > 1:
+        spec = {"minMember": job.size}
+        if "volcano" in version:
+            spec["queue"] = job.tenant
+            annotations["scheduling.k8s.io/group-name"] = name
+        else:
+            labels["scheduling.x-k8s.io/pod-group"] = name
+        items.append(
+            kubernetes.thing("PodGroup", name, spec, version, namespace=fields["namespace"])
+        )
+    rest = {key: value for key, value in fields.items() if key not in ("namespace", "annotations")}
+    for k in range(job.size):
+        items.append(
+            kubernetes.pod(
+                f"{name}-{k}",
+                fields["namespace"],
+                owner=("Job", owner_of(job.demand)),
+                requests=requests_of(job.demand, resource),
+                annotations=annotations,
+                labels=labels,
+                nodeSelector={"zone": str(cell)},
+                **rest,
+            )
+        )
+    return items
+
+
+def plain_objects(scenes):
+    items = []
+    for cell, scene in enumerate(scenes):
+        items += objects_of(scene, cell, lambda tenant: {"namespace": tenant})
+        for k, job in enumerate(scene.waiting):
+            version = "scheduling.x-k8s.io/v1alpha1"
+            fields = {"namespace": job.tenant}
+            items += waiting_pods(job, f"w{cell}-{k}", cell, fields, version)
+    return items
+
+
+# Volcano
+
+
+def volcano_queues(rng, cell, several):
+    """Queues with weights and caps; each cluster of a dump has a resource of its own, which they divide."""
+    nodes = one_resource(rng)
+    total = sum(node[0] for node in nodes)
+    names = [f"{name}{cell}" for name in ["qa", "qb", "qc", "qd"][: rng.integers(1, 5)]]
+    tenants = {name: Fraction(int(rng.integers(1, 4))) for name in names}
+    caps = {name: Fraction(int(rng.integers(2, total + 1))) for name in names if rng.random() < 0.2}
+    limit = below_caps(caps)
+    scene = scene_of(rng, nodes, tenants, ONE, several=several, most_tasks=3, allows=limit)
+    scene.caps = caps
+    due_along(scene, tenants, caps)
+    return scene
+
+
+def below_caps(caps):
+    """Whether queues right below the root have no more than their caps."""
+
+    def allows(held):
+        return all(
+            sum(amounts[0] for name, amounts in held.items() if name.split("/")[0] == queue) <= cap
+            for queue, cap in caps.items()
+        )
+
+    return allows
+
+
+def due_along(scene, weights, caps):
+    """Set the dues along a tree of one resource."""
+    wanted = {tenant: Fraction(scene.wanted(tenant)[0]) for tenant in scene.tenants}
+    amounts = along_tree(Fraction(scene.pool[0]), wanted, weights, caps)
+    scene.dues = {tenant: amount / scene.pool[0] for tenant, amount in amounts.items()}
+
+
+def volcano_objects(scenes):
+    items = []
+    for cell, scene in enumerate(scenes):
+        resource = f"example.com/r{cell}"
+        for name, weight in scene.tenants.items():
+            spec = {"weight": int(weight)}
+            if name in scene.caps:
+                spec["capability"] = {resource: str(scene.caps[name])}
+            items.append(kubernetes.volcano(name, spec))
+        items += objects_of(scene, cell, volcano_fields, resource)
+        for k, job in enumerate(scene.waiting):
+            version = "scheduling.volcano.sh/v1beta1"
+            fields = volcano_fields(job.tenant)
+            items += waiting_pods(job, f"w{cell}-{k}", cell, fields, version, resource)
+    return items
+
+
+def volcano_fields(tenant):
+    annotations = {"scheduling.volcano.sh/queue-name": tenant}
+    return {"namespace": "ml", "annotations": annotations, "schedulerName": "volcano"}
+
+
+# Kueue
+
+
+def cohort(rng, cell, several):
+    """Queues of one cohort of one resource, whose quotas have borrowing and lending limits."""
+    nodes = one_resource(rng)
+    root = f"co{cell}"
+    tenants = {f"{root}/{name}{cell}": Fraction(1) for name in "abc"[: rng.integers(1, 4)]}
+    tenants = {name: Fraction(int(rng.integers(1, 4))) for name in tenants}
+    nominal = {name: int(rng.integers(0, 6)) for name in tenants}
+    borrowing = {name: int(rng.integers(0, 4)) for name in tenants if rng.random() < 0.25}
+    lending = {name: int(rng.integers(0, 4)) for name in tenants if rng.random() < 0.25}
+
+    def allows(held):
+        used = {name: amounts[0] for name, amounts in held.items()}
+        return within_quotas(used, nominal, borrowing, lending)
+
+    scene = scene_of(
+        rng, nodes, tenants, ONE, several=several, most_tasks=3, root=root, allows=allows
+    )
+    scene.quotas = nominal, borrowing, lending
+    wanted = {tenant: scene.wanted(tenant)[0] for tenant in tenants}
+    amounts = quotas(scene.pool[0], wanted, nominal, tenants, borrowing, lending)
+    scene.dues = {tenant: amount / scene.pool[0] for tenant, amount in amounts.items()}
+    return scene
+
+
+def kueue_objects(scenes):
+    items = [kubernetes.kueue("ResourceFlavor", "default", {})]
+    for cell, scene in enumerate(scenes):
+        nominal, borrowing, lending = scene.quotas
+        for tenant, weight in scene.tenants.items():
+            root, _, name = tenant.partition("/")
+            quota = {"name": "cpu", "nominalQuota": str(nominal[tenant])}
+            if tenant in borrowing:
+                quota["borrowingLimit"] = str(borrowing[tenant])
+            if tenant in lending:
+                quota["lendingLimit"] = str(lending[tenant])
+            flavors = [{"name": "default", "resources": [quota]}]
+            spec = {
+                "cohort": root,
+                "resourceGroups": [{"coveredResources": ["cpu"], "flavors": flavors}],
+                "fairSharing": {"weight": str(weight)},
+            }
+            items.append(kubernetes.kueue("ClusterQueue", name, spec))
+            local = {"clusterQueue": name}
+            items.append(kubernetes.kueue("LocalQueue", name, local, namespace="ml"))
+        items += objects_of(
+            scene, cell, lambda tenant: {"namespace": "ml", "labels": {LABEL: tenant.split("/")[1]}}
+        )
+        for k, job in enumerate(scene.waiting):
+            containers = [{"resources": {"requests": requests_of(job.demand)}}]
+            spec = {"containers": containers, "nodeSelector": {"zone": str(cell)}}
+            pod_set = {"name": "main", "count": job.size, "template": {"spec": spec}}
+            name = f"w{cell}-{k}"
+            queue = job.tenant.split("/")[1]
+            items.append(workload(name, queue, ("Job", name), podSets=[pod_set]))
+    return items
+
+
+# Slurm
+
+
+def accounts(rng, cell, several):
+    """Accounts and their users, with shares, on nodes of one partition."""
+    nodes = one_resource(rng)
+    names = [f"x{cell}", f"y{cell}"][: rng.integers(1, 3)]
+    weights = {name: Fraction(int(rng.integers(1, 4))) for name in names}
+    tenants = {}
+    for name in names:
+        for user in ["ann", "bob", "cid"][: rng.integers(1, 3)]:
+            tenants[f"{name}/{user}"] = Fraction(int(rng.integers(1, 4)))
+    scene = scene_of(rng, nodes, tenants, ONE, several=several, most_tasks=3, spread=True)
+    weights |= tenants
+    scene.weights = weights
+    due_along(scene, weights, {})
+    return scene
+
+
+def slurm_records(scenes):
+    """Nodes, jobs, and accounts as ``sshare`` prints them."""
+    nodes = []
+    jobs = []
+    lines = ["Account|User|RawShares|NormShares|RawUsage|NormUsage|EffectvUsage|FairShare", "root"]
+    lines[1] += "|||0|0||1.0|"
+    count = itertools.count(1)
+    for cell, scene in enumerate(scenes):
+        partition = f"p{cell}"
+        free = scene.free()
+        for i, (cpus,) in enumerate(scene.nodes):
+            state = ["MIXED"] if free[i][0] < cpus else ["IDLE"]
+            name = f"n{cell}-{i}"
+            nodes.append(slurm.node(name, cpus=cpus, partitions=[partition], state=state))
+        for path, weight in scene.weights.items():
+            account, _, user = path.partition("/")
+            indent = "  " if user else " "
+            lines.append(f"{indent}{account}|{user}|{weight}|0|0|0|0|0")
+        entries = [(task, f"n{cell}-{task.node}", 1) for task in scene.running]
+        for task, host, size in [*entries, *((job, "", job.size) for job in scene.waiting)]:
+            account, _, user = task.tenant.partition("/")
+            tres = f"cpu={task.demand[0] * size},node={size},billing=1"
+            fields = {"partition": partition, "node_count": slurm.wrapped(size)}
+            number = next(count)
+            jobs.append(slurm.job(number, user, account, tres, host, **fields))
+    return nodes, jobs, "\n".join(lines) + "\n"
+
+
+# YARN
+
+
+def yarn_queues(rng, cell, several):
+    nodes = one_resource(rng)
+    percents = [(100,), (50, 50), (25, 75), (20, 30, 50)][rng.integers(4)]
+    names = ["a", "b", "c"][: len(percents)]
+    weights = {name: Fraction(part) for name, part in zip(names, percents, strict=True)}
+    tenants = {}
+    for name in names:
+        for user in ["ann", "bob"][: rng.integers(1, 3)]:
+            tenants[f"{name}/{user}"] = Fraction(1)
+    pool = sum(node[0] for node in nodes)
+    maxima = {name: int(rng.integers(5, 11)) * 10 for name in names if rng.random() < 0.2}
+    maxima = {name: max(most, int(weights[name])) for name, most in maxima.items()}
+    caps = {name: Fraction(most * pool, 100) for name, most in maxima.items()}
+    scene = scene_of(
+        rng, nodes, tenants, ONE, several=several, allows=below_caps(caps), is_pool=True
+    )
+    scene.weights, scene.maxima = weights, maxima
+    due_along(scene, weights | tenants, caps)
+    return scene
+
+
+def yarn_files(scenes):
+    """The answers of the ResourceManager, by name of the file."""
+    (scene,) = scenes
+    queues = [
+        {
+            "queueName": name,
+            "capacity": float(weight),
+            "maxCapacity": float(scene.maxima.get(name, 100)),
+            "userLimitFactor": -1,
+        }
+        for name, weight in scene.weights.items()
+    ]
+    nodes = []
+    for i, ((size,), (free,)) in enumerate(zip(scene.nodes, scene.free(), strict=True)):
+        used = (1024 * (size - free), size - free)
+        nodes.append(yarn.node(f"n{i}", used, (1024 * free, free)))
+    apps = []
+    keys = dict.fromkeys((task.tenant, task.demand) for task in [*scene.running, *scene.waiting])
+    for number, (tenant, demand) in enumerate(keys, start=1):
+        queue, _, user = tenant.partition("/")
+        runs = sum((task.tenant, task.demand) == (tenant, demand) for task in scene.running)
+        waits = sum((job.tenant, job.demand) == (tenant, demand) for job in scene.waiting)
+        size = demand[0]
+        fields = {"resourceRequests": [yarn.asks(waits, 1024 * size, size)]} if waits else {}
+        usage = (1024 * size * runs, size * runs)
+        apps.append(yarn.app(number, f"root.{queue}", user, usage, runs, **fields))
+    return {
+        "scheduler.json": {
+            "scheduler": {"schedulerInfo": yarn.CAPACITY | {"queues": {"queue": queues}}}
+        },
+        "nodes.json": {"nodes": {"node": nodes}},
+        "apps.json": {"apps": {"app": apps}},
+    }
+
+
+def write_yarn(folder, scenes):
+    folder.mkdir(exist_ok=True)
+    for name, document in yarn_files(scenes).items():
+        (folder / name).write_text(json.dumps(document), encoding="utf-8")
+    return folder
+
+
+def write_slurm(folder, scenes):
+    folder.mkdir(exist_ok=True)
+    return slurm.write_dump(folder, *slurm_records(scenes))
+
+
+def write_objects(objects):
+    """Return a function that writes the objects of scenes into a folder."""
+    return lambda folder, scenes: kubernetes.written(folder, *objects(scenes))
+
+
+#: By scheduler: what draws a cluster, what writes a dump of several, and how many are in one.
+SCHEDULERS = {
+    "kubernetes": (namespaces, write_objects(plain_objects), 5),
+    "kueue": (cohort, write_objects(kueue_objects), 6),
+    "slurm": (accounts, write_slurm, 5),
+    "volcano": (volcano_queues, write_objects(volcano_objects), 5),
+    "yarn": (yarn_queues, write_yarn, 1),
+}
+
+
+def drawn(rng, scheduler, several):
+    """Clusters of one dump, in each of which something runs."""
+    draw, _, count = SCHEDULERS[scheduler]
+    scenes = []
+    while len(scenes) < count:
+        scene = draw(rng, len(scenes), several)
+        if scene.running:
+            scenes.append(scene)
+    if scheduler != "volcano":
+        for scene in scenes:
+            scene.part = Fraction(scene.pool[0], sum(other.pool[0] for other in scenes))
+    return scenes
