@@ -251,76 +251,55 @@ def _pieces(nodes: list[Node], resources: list[str]) -> pd.DataFrame:
 def _with_staying_tasks(
     nodes: list[Node], rows: list[Row], resources: list[str], offered: np.ndarray
 ) -> tuple[list[Node], np.ndarray]:
-    """Return servers, so that tasks which may stay where no new ones may come have their own.
+    """Return the open nodes, and servers of tasks that may stay where no new ones may come.
 
-    Where one user alone has tasks on a closed node, that is the node itself. The other tasks of a
-    user that stay have one server together.
+    All such tasks of a user have one server together, with just their amounts.
 
     Returns
     -------
     list of Node
-        The nodes, without closed ones of several users, and the servers of tasks that stay.
     ndarray
         The amounts of each.
     """
     demands = demands_of(rows, resources)
-    staying: dict[int, list[tuple[Row, np.ndarray]]] = {}  # by node: rows with what they use
+    remaining = offered.copy()
+    staying: dict[Row, dict[int, int]] = {}  # tasks by node
     for row, demand in zip(rows, demands, strict=True):
         for k, count in row.running.items():
             if row.allowed is not None and not row.allowed[k]:
-                staying.setdefault(k, []).append((row, count * demand))
+                staying.setdefault(row, {})[k] = count
+                remaining[k] -= count * demand
+    is_open = np.array([not node.closed for node in nodes], dtype=bool)
+    servers = [node for node in nodes if not node.closed]
+    amounts = list(np.maximum(remaining[is_open], 0.0))
+    position = np.where(is_open, np.cumsum(is_open) - 1, -1)
 
-    # Servers that stand for nodes, and closed nodes of one user
-    servers: list[Node] = []
-    amounts: list[np.ndarray] = []
-    server_of: dict[tuple[Row, int], int] = {}
-    position = np.full(len(nodes), -1)
-    shared: dict[Row, list[tuple[int, np.ndarray]]] = {}  # nodes with what a row uses
-    for k, node in enumerate(nodes):
-        residents = staying.get(k, [])
-        if node.closed and len(residents) == 1:
-            ((row, use),) = residents
-            server_of[row, k] = len(servers)
-            row.staying.append(len(servers))
-            servers.append(node)
-            amounts.append(use)
-            continue
-        for row, use in residents:
-            shared.setdefault(row, []).append((k, use))
-        if not node.closed:
-            position[k] = len(servers)
-            servers.append(node)
-            total_use = sum((use for _, use in residents), np.zeros(len(resources)))
-            amounts.append(np.maximum(offered[k] - total_use, 0.0))
-
-    # A server of each user for all of its other tasks that stay
     taken = {node.name for node in nodes}
-    for row in filter(shared.__contains__, rows):
-        places = shared[row]
-        first = nodes[places[0][0]]
-        name = first.name if len(places) == 1 else f"{len(places)} nodes"
+    server_of: dict[Row, int] = {}
+    for row, demand in zip(rows, demands, strict=True):
+        if row not in staying:
+            continue
+        first, *others = (nodes[k] for k in staying[row])
+        name = f"{1 + len(others)} nodes" if others else first.name
         name = f"{name} ({row.leaf.label}, no new tasks)"
         while name in taken:
             name += " "
         taken.add(name)
-        for k, _ in places:
-            server_of[row, k] = len(servers)
-        row.staying.append(len(servers))
-        attributes = first.attributes if len(places) == 1 else {}
+        server_of[row] = len(servers)
+        attributes = {} if others else first.attributes
         servers.append(Node(name, {}, attributes, first.closed or "no new tasks"))
-        amounts.append(np.sum([use for _, use in places], axis=0))
+        amounts.append(sum(staying[row].values()) * demand)
 
-    stands_for_a_node = position >= 0
     for row in rows:
-        running: dict[int, int] = {}
+        running: Counter[int] = Counter()
         for k, count in row.running.items():
-            server = server_of.setdefault((row, k), int(position[k]))
-            running[server] = running.get(server, 0) + count
-        row.running = running
+            stays = k in staying.get(row, {})
+            running[server_of[row] if stays else int(position[k])] += count
+        row.running = dict(running)
         mask = np.zeros(len(servers), dtype=bool)
-        is_open = stands_for_a_node if row.allowed is None else stands_for_a_node & row.allowed
-        mask[position[is_open]] = True
-        mask[row.staying] = True
+        mask[position[is_open if row.allowed is None else is_open & row.allowed]] = True
+        if row in server_of:
+            mask[server_of[row]] = True
         row.allowed = None if mask.all() else mask
     return servers, np.array(amounts).reshape(len(servers), len(resources))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -37,8 +37,7 @@ class Row:
     """A user of the instance: its leaf and group, running tasks, and where new ones may run.
 
     ``running`` counts tasks by position of the node, later of the server; ``allowed`` is a mask of
-    the nodes that take new tasks of it, None for all. ``staying`` are the servers of its own, for
-    tasks on nodes that would not take them now. ``nowhere`` is why no node may take a task of it
+    the nodes that take new tasks of it, None for all. ``nowhere`` is why no node may take a task of it
     that waits, and ``stranded`` counts tasks that wait for others of their jobs, which no node may
     take. ``job_size`` are the tasks of each of its jobs, where all of them have as many. A row is
     equal to itself alone.
@@ -48,7 +47,6 @@ class Row:
     group: Group
     running: dict[int, int]
     allowed: np.ndarray | None
-    staying: list[int] = field(default_factory=list)
     nowhere: str = ""
     stranded: int = 0
     job_size: int = 1

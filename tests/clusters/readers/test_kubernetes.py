@@ -133,7 +133,7 @@ def test_a_cordoned_node_counts_with_what_runs_on_it(tmp_path):
     nodes = [node("n1"), node("n2", unschedulable=True), node("n3", unschedulable=True)]
     nodes.append(node("n4", conditions=[{"type": "Ready", "status": "Unknown"}]))
     cluster = read(tmp_path, *nodes, pod("a", on="n1"), pod("b", "x", on="n2"), pod("c", "x"))
-    assert list(cluster.instance.servers) == ["n1", "n2"]
+    assert list(cluster.instance.servers) == ["n1", "n2 (x/web, no new tasks)"]
     assert cluster.instance.capacities[1].tolist() == [500, 1024, 1]
     assert cluster.instance.eligible.tolist() == [[True, False], [True, True]]
     assert said(cluster, "cordoned") == [
