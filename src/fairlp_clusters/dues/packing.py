@@ -49,6 +49,7 @@ def packed(
     *,
     used: np.ndarray | None = None,
     holdings: Holdings = _NOBODY,
+    servers: np.ndarray | None = None,
 ) -> dict[int, np.ndarray] | None:
     """Return where the tasks of a job have room, by user, shape (K,); None where they have not.
 
@@ -70,7 +71,10 @@ def packed(
     used : ndarray, shape (queues, R), optional
         What queues use now; without it caps do not count.
     holdings : Holdings, optional
+    servers : ndarray of int, shape (K,), optional
+        Their positions; by default all servers.
     """
+    every = slice(None) if servers is None else servers
     users = list(job.tasks)
     size = len(users) * len(free)
     if size > MOST_NUMBERS:
@@ -86,7 +90,7 @@ def packed(
     ]
     if job.one_a_node:
         of_all_users = sparse.kron(np.ones((1, len(users))), on_each)
-        rows.append((of_all_users, None, -np.inf, instance.counts.astype(float)))
+        rows.append((of_all_users, None, -np.inf, instance.counts[every].astype(float)))
     for r in range(free.shape[1]):
         given = -holdings.amounts[r] if holdings.amounts else None
         rows.append((sparse.kron(demands[None, :, r], on_each), given, -np.inf, free[:, r]))
@@ -122,7 +126,7 @@ def packed(
     whole = np.rint(solution.x[:size]).astype(int).reshape(len(users), len(free))
     given_back = [amounts @ solution.x[size:] for amounts in holdings.amounts]
     room = free + np.column_stack(given_back) if given_back else free
-    is_within = (whole.T @ demands <= room + AUDIT * instance.total_capacities).all()
+    is_within = (whole.T @ demands <= room + AUDIT * instance.total_capacities[every]).all()
     if not is_within or (whole.sum(axis=1) != tasks).any():
         return None
     return dict(zip(users, whole, strict=True))
