@@ -104,7 +104,7 @@ def slurm():
     part = {"het_job_id": slurm_dumps.wrapped(3), "het_job_id_set": "3-4", "shared": ["none"]}
     jobs = [
         spread,
-        slurm_dumps.job(2, nodes="", array_task_string="1-3", features="a&(b|c)"),
+        slurm_dumps.job(2, nodes="", array_task_string="1-3", features="a&b|c"),
         slurm_dumps.job(3, nodes="", licenses="x:1", required_nodes="n1", qos="q", **part),
         slurm_dumps.job(4, nodes="", resv_name="r", contiguous=True, exclusive=["user"], **part),
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -12,11 +11,9 @@ import numpy as np
 from .cluster import EntryError, Floats, Record, shown, text_at
 from .slurm_text import gres, number, tres
 
-_TOKEN = re.compile(r"[&|()]|[^&|()\s]+")
+_FEATURE = re.compile(r"[^\[\]()*,!\s]+")
 #: A disjunction of conjunctions of features.
 FeatureTerms = frozenset[frozenset[str]]
-_MOST_TERMS = 1000
-_MOST_NESTED = 100
 
 
 #: States of a node, and flags beside them, in which it takes no new tasks, or sleeps: it starts when
@@ -166,60 +163,19 @@ def _has_features(node: NodeFeatures, terms: FeatureTerms | None) -> bool:
 def feature_terms(text: str) -> FeatureTerms | None:
     """Return the alternatives of a constraint; ``&`` binds more tightly than ``|``.
 
-    Counts and ``[…]`` raise `EntryError`.
+    Counts, ``[…]`` and parentheses raise `EntryError`.
 
-    >>> sorted(sorted(term) for term in feature_terms("a100&(nvme|ssd)"))
-    [['a100', 'nvme'], ['a100', 'ssd']]
+    >>> sorted(sorted(term) for term in feature_terms("a100&nvme|h100"))
+    [['a100', 'nvme'], ['h100']]
     """
     if not text.strip():
         return None
-    if any(letter in text for letter in "[]*,!"):
-        raise EntryError(f"constraint {shown(text)} counts nodes or asks that all have the same")
-    if text.count("(") > _MOST_NESTED:
-        raise EntryError(f"constraint {shown(text)} has more than {_MOST_NESTED} parentheses")
-    tokens = deque([*_TOKEN.findall(text), ""])
-    terms = _read_alternatives(tokens, text)
-    if tokens[0]:
-        raise EntryError(f"constraint {shown(text)} is not understood at {shown(tokens[0])}")
-    return terms
-
-
-def _read_alternatives(tokens: deque[str], text: str) -> FeatureTerms:
-    """Read alternatives from the tokens: conjunctions with ``|`` between them."""
-    terms = _read_conjunction(tokens, text)
-    while tokens[0] == "|":
-        tokens.popleft()
-        terms |= _read_conjunction(tokens, text)
-    return terms
-
-
-def _read_conjunction(tokens: deque[str], text: str) -> FeatureTerms:
-    """Read a conjunction from the tokens: features or parentheses with ``&`` between them."""
-    terms = _read_feature(tokens, text)
-    while tokens[0] == "&":
-        tokens.popleft()
-        factor = _read_feature(tokens, text)
-        if len(terms) * len(factor) > _MOST_TERMS:
-            raise EntryError(
-                f"constraint {shown(text)} stands for more than {_MOST_TERMS} alternatives"
-            )
-        terms = frozenset(term | other for term in terms for other in factor)
-    return terms
-
-
-def _read_feature(tokens: deque[str], text: str) -> FeatureTerms:
-    """Read a feature, or alternatives in parentheses, from the tokens."""
-    token = tokens.popleft()
-    if token == "(":
-        terms = _read_alternatives(tokens, text)
-        if tokens.popleft() != ")":
-            raise EntryError(f"constraint {shown(text)}: a parenthesis is not closed")
-        return terms
-    if token in ("", "&", "|", ")"):
+    terms = [[feature.strip() for feature in term.split("&")] for term in text.split("|")]
+    if not all(_FEATURE.fullmatch(feature) for term in terms for feature in term):
         raise EntryError(
-            f"constraint {shown(text)} is not understood at {shown(token or 'its end')}"
+            f"constraint {shown(text)} is more than features with & and | between them"
         )
-    return frozenset({frozenset({token})})
+    return frozenset(map(frozenset, terms))
 
 
 def node_amounts(entry: Record) -> Floats:

@@ -432,21 +432,6 @@ def test_nominal_quotas_without_nodes_are_told_and_nothing_is_refused(tmp_path):
     assert fairlp.compare(cluster.instance)["h-drf"].tolist() == pytest.approx([8, 32], rel=1e-6)
 
 
-def test_free_capacity_has_no_quotas(tmp_path):
-    items = [
-        node("n1"),
-        *queue("A", [group({"default": {"cpu": nominal(4)}})]),
-        *running("A", 1, ["n1"]),
-    ]
-    cluster = fairlp_clusters.snapshot(
-        written(tmp_path, *items, workload("more", "A", 3)), capacity="free"
-    )
-    assert (
-        cluster.instance.queues.quotas is None
-        and cluster.observed.instance.queues.quotas is not None
-    )
-
-
 def test_what_is_there_twice_counts_once(tmp_path):
     """Dumps that overlap: the first of each name counts, and the others are told."""
     items = [node("n1"), *queue("A", [group({"default": {"cpu": nominal(4)}})], weight=2)]

@@ -151,9 +151,6 @@ def test_the_golden_dump(tmp_path):
     ):
         assert [place for place, _ in said(cluster, phrase)] == [expected_place]
     assert len(cluster.not_understood) == 4
-    assert fairlp_clusters.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [
-        [12, 12288]
-    ]
 
 
 def by_partition(name, capacity, gpu, **fields):
