@@ -75,12 +75,12 @@ CASES = [
 
 @pytest.mark.parametrize(("scheduler", "several"), CASES)
 def test_the_verdict_about_drawn_clusters_is_that_by_hand(scheduler, several, tmp_path):
-    _, write, count = SCHEDULERS[scheduler]
+    _, document, write, count = SCHEDULERS[scheduler]
     all_lines = []
     all_edges = 0
     for seed in range(CLUSTERS // count // 2):
         scenes = drawn(np.random.default_rng([76, seed]), scheduler, several)
-        verdict = fairlp_clusters.verdict(write(tmp_path / "dump", scenes))
+        verdict = fairlp_clusters.verdict(write(tmp_path / "dump", document(scenes)))
         lines, edges = differences(scenes, verdict)
         all_lines += [f"seed {seed}: {line}" for line in lines]
         all_edges += edges
