@@ -61,22 +61,22 @@ def differences(scenes, verdict):
 #: Where tenants have tasks of several sizes, only jobs count of which the class of equal tasks lacks
 #: its own part of what is due to the tenant.
 CLASSES = pytest.mark.xfail(strict=True, reason="a job of a class that has its part is not counted")
-CASES = [
-    *[pytest.param(scheduler, False, id=f"{scheduler}, one size") for scheduler in SCHEDULERS],
-    *[
-        pytest.param(scheduler, True, id=f"{scheduler}, several sizes", marks=marks)
-        for scheduler, marks in {
-            "kubernetes": CLASSES,
-            "kueue": (),
-            "slurm": CLASSES,
-            "volcano": CLASSES,
-            "yarn": (),
-        }.items()
-    ],
+CASES = {
+    "kubernetes": [(False, ()), (True, CLASSES)],
+    "kueue": [(True, ())],
+    "kueue, two resources": [(False, ())],
+    "slurm": [(False, ()), (True, CLASSES)],
+    "volcano": [(False, ()), (True, CLASSES)],
+    "yarn": [(False, ()), (True, ())],
+}
+PARAMETERS = [
+    pytest.param(scheduler, several, marks=marks)
+    for scheduler, cases in CASES.items()
+    for several, marks in cases
 ]
 
 
-@pytest.mark.parametrize(("scheduler", "several"), CASES)
+@pytest.mark.parametrize(("scheduler", "several"), PARAMETERS)
 def test_the_verdict_about_drawn_clusters_is_that_by_hand(scheduler, several, tmp_path):
     _, document, write, count = SCHEDULERS[scheduler]
     all_lines = []

@@ -258,46 +258,128 @@ def along_tree(
     return dues
 
 
-def quotas(
-    pool: int,
-    wanted: dict[str, int],
-    nominal: dict[str, int],
-    weights: dict[str, Fraction],
-    borrowing: dict[str, int],
-    lending: dict[str, int],
-    shares_fairly: bool = True,
-) -> dict[str, Fraction]:
-    """Divide one resource of a cohort: nominal quotas first, then what is borrowed, by weight."""
-    own = [Fraction(min(wanted[v], nominal[v])) for v in wanted]
-    total = sum(own)
-    if total > pool:  # each has the same part of what its quota and its demand allow
-        return {v: part * pool / total for v, part in zip(wanted, own, strict=True)}
-    kept = {v: max(0, nominal[v] - lending.get(v, nominal[v])) for v in wanted}
-    limits = []
-    for v, part in zip(wanted, own, strict=True):
-        most = min(wanted[v], nominal[v] + borrowing.get(v, wanted[v]))
-        limits.append(most - part if shares_fairly else Fraction(0))
-    lent = sum(nominal[v] - kept[v] for v in wanted)
-    unused = lent - sum(
-        max(Fraction(0), part - kept[v]) for v, part in zip(wanted, own, strict=True)
-    )
-    amount = min(unused, pool - total)
-    more = filled(amount, limits, [weights[v] for v in wanted])
-    return {v: a + b for v, a, b in zip(wanted, own, more, strict=True)}
+@dataclass
+class Quotas:
+    """The quotas of a cohort: nominal ones by resource; limits are of queues with one resource."""
 
+    nominal: dict[str, Amounts]
+    borrowing: dict[str, int] = field(default_factory=dict)
+    lending: dict[str, int] = field(default_factory=dict)
 
-def within_quotas(
-    used: dict[str, int],
-    nominal: dict[str, int],
-    borrowing: dict[str, int],
-    lending: dict[str, int],
-) -> bool:
-    """Whether a cohort's quotas of one resource allow such use."""
-    kept = {v: max(0, nominal[v] - lending.get(v, nominal[v])) for v in nominal}
-    if any(used[v] > nominal[v] + limit for v, limit in borrowing.items()):
-        return False
-    beyond = sum(max(0, used[v] - kept[v]) for v in nominal)
-    return beyond <= sum(nominal[v] - kept[v] for v in nominal)
+    @property
+    def total(self) -> Amounts:
+        return added(*self.nominal.values())
+
+    def kept(self, queue: str) -> int:
+        """What a queue lends to nobody."""
+        own = self.nominal[queue][0]
+        return max(0, own - self.lending.get(queue, own))
+
+    def allow(self, held: dict[str, Amounts]) -> bool:
+        if any(held[v][0] > self.nominal[v][0] + limit for v, limit in self.borrowing.items()):
+            return False
+        for r, total in enumerate(self.total):
+            kept = {v: 0 if r else self.kept(v) for v in self.nominal}
+            if sum(max(0, held[v][r] - kept[v]) for v in kept) > total - sum(kept.values()):
+                return False
+        return True
+
+    def dues(
+        self, pool: int, wanted: dict[str, Amounts], weights: dict[str, Fraction]
+    ) -> dict[str, Fraction]:
+        """Divide one resource: nominal quotas first, then what is borrowed, by weight."""
+        own = [Fraction(min(wanted[v][0], self.nominal[v][0])) for v in wanted]
+        total = sum(own)
+        if total > pool:  # each has the same part of what its quota and its demand allow
+            return {v: part * pool / total for v, part in zip(wanted, own, strict=True)}
+        most = {
+            v: min(amounts[0], self.nominal[v][0] + self.borrowing.get(v, amounts[0]))
+            for v, amounts in wanted.items()
+        }
+        limits = [most[v] - part for v, part in zip(wanted, own, strict=True)]
+        lent = sum(self.nominal[v][0] - self.kept(v) for v in wanted)
+        lent -= sum(max(0, part - self.kept(v)) for v, part in zip(wanted, own, strict=True))
+        more = filled(min(lent, pool - total), limits, [weights[v] for v in wanted])
+        return {v: a + b for v, a, b in zip(wanted, own, more, strict=True)}
+
+    def tasks(
+        self, pool: Amounts, wanted: dict[str, tuple[Amounts, int]], weights: dict[str, Fraction]
+    ) -> dict[str, Fraction]:
+        """Divide several resources among queues of equal tasks: by parts of nominal quotas, then by
+        dominant shares of what is borrowed.
+        """
+        own = {}
+        for v, (demand, limit) in wanted.items():
+            parts = [Fraction(n) / d for n, d in zip(self.nominal[v], demand, strict=True) if d]
+            own[v] = min(limit, *parts)
+        floors = self._raised(pool, wanted, {v: [(Fraction(0), own[v])] for v in wanted}, {}, own)
+        lines = {
+            v: [
+                (Fraction(n) / d, weights[v] * total / d)
+                for n, d, total in zip(self.nominal[v], demand, self.total, strict=True)
+                if d
+            ]
+            for v, (demand, _) in wanted.items()
+        }
+        caps = tuple(map(min, pool, self.total))
+        limits = {v: Fraction(limit) for v, (_, limit) in wanted.items()}
+        return self._raised(caps, wanted, lines, floors, limits)
+
+    def _raised(
+        self,
+        caps: Amounts,
+        wanted: dict[str, tuple[Amounts, int]],
+        lines: dict[str, list[tuple[Fraction, Fraction]]],
+        floors: dict[str, Fraction],
+        limits: dict[str, Fraction],
+    ) -> dict[str, Fraction]:
+        """Raise all along the least of their lines, until their limits or until a resource is used up."""
+        tasks = {v: floors.get(v, Fraction(0)) for v in wanted}
+
+        def excess_of(asked: dict[str, Fraction]) -> list[Fraction]:
+            return [
+                sum(count * wanted[v][0][r] for v, count in asked.items()) - cap
+                for r, cap in enumerate(caps)
+            ]
+
+        def stopped() -> set[str]:
+            """Those who need a resource that is used up."""
+            full = {r for r, excess in enumerate(excess_of(tasks)) if excess == 0}
+            return {v for v in wanted if any(wanted[v][0][r] for r in full)}
+
+        active = {v for v in wanted if limits[v] > 0} - stopped()
+
+        def at(level: Fraction) -> dict[str, Fraction]:
+            asked = dict(tasks)
+            for v in active:
+                line = min(start + slope * level for start, slope in lines[v])
+                asked[v] = max(asked[v], min(line, limits[v]))
+            return asked
+
+        breaks = {Fraction(0), Fraction(100)}
+        for v in wanted:
+            ends = [(limits[v], Fraction(0)), (floors.get(v, Fraction(0)), Fraction(0))]
+            for (a, s), (b, t) in itertools.combinations([*lines[v], *ends], 2):
+                if s != t and (b - a) / (s - t) > 0:
+                    breaks.add((b - a) / (s - t))
+        level = Fraction(0)
+        while active:
+            for low, high in itertools.pairwise(sorted({level, *(b for b in breaks if b > level)})):
+                before = excess_of(at(low))
+                after = excess_of(at(high))
+                over = [
+                    low + (high - low) * -b / (a - b)
+                    for b, a in zip(before, after, strict=True)
+                    if a > 0
+                ]
+                if over:
+                    level = min(over)
+                    break
+            else:
+                return at(Fraction(100))
+            tasks = at(level)
+            active -= stopped()
+        return tasks
 
 
 class Vectors:
