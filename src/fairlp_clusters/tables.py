@@ -8,14 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fairlp.toolkit import csv_text
-
 from .dues.jobs import AUDIT
 
 #: Rows of a table on a page.
 MOST_ROWS = 200
-#: Letters of a whole table as text, at most.
-MOST_CSV = 300_000
 #: Letters of a cell.
 MOST_LETTERS = 400
 
@@ -67,18 +63,7 @@ class Table(NamedTuple):
         omitted = len(self.frame) - MOST_ROWS
         if omitted <= 0:
             return ""
-        note = f"The {MOST_ROWS} first of {len(self.frame):,} rows; {omitted:,} are left out."
-        return (
-            note if self.csv else f"{note} The functions of the same names in Python give them all."
-        )
-
-    @property
-    def csv(self) -> str:
-        """The whole table as text, where rows are left out and that is short."""
-        if len(self.frame) <= MOST_ROWS:
-            return ""
-        text = csv_text(self.frame, float_format="%.6g")
-        return text if len(text) <= MOST_CSV else ""
+        return f"The {MOST_ROWS} first of {len(self.frame):,} rows; {omitted:,} are left out (--json has all)."
 
     def for_people(self) -> pd.DataFrame:
         """Return the table in words, as a terminal shows it."""

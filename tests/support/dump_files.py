@@ -104,7 +104,7 @@ def slurm():
     part = {"het_job_id": slurm_dumps.wrapped(3), "het_job_id_set": "3-4", "shared": ["none"]}
     jobs = [
         spread,
-        slurm_dumps.job(2, nodes="", array_task_string="1-3", features="a&(b|c)"),
+        slurm_dumps.job(2, nodes="", array_task_string="1-3", features="a&b|c"),
         slurm_dumps.job(3, nodes="", licenses="x:1", required_nodes="n1", qos="q", **part),
         slurm_dumps.job(4, nodes="", resv_name="r", contiguous=True, exclusive=["user"], **part),
     ]
@@ -131,14 +131,8 @@ def yarn():
     app["resourceInfo"] = {
         "resourceUsagesByPartition": [{"partitionName": "", "used": {"memory": 2048, "vCores": 2}}]
     }
-    fair = {
-        "type": "fairScheduler",
-        "rootQueue": {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 2}]},
-    }
     user = {"username": "ann", "userResourceLimit": {"memory": 2048, "vCores": 2}}
     queue = {"queueName": "a", "capacity": 50.0, "userLimitFactor": 1.0, "users": {"user": [user]}}
-    queue |= {"usedAMResource": {"memory": 1}, "AMResourceLimit": {"memory": 1}}
-    queue |= {"preemptionDisabled": True}
     capacity = copy.deepcopy(yarn_dumps.CAPACITY) | {"queues": {"queue": [queue]}}
     setting = {"key": "yarn.scheduler.capacity.user-limit-factor", "value": "2"}
     return {
@@ -146,7 +140,6 @@ def yarn():
         "a.json": {"nodes": {"node": [yarn_dumps.node("n1", (2048, 2))]}},
         "b.json": {"apps": {"app": [app]}},
         "c.json": {"scheduler": {"schedulerInfo": capacity}},
-        "d.json": {"scheduler": {"schedulerInfo": fair}},
     }
 
 

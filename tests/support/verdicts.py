@@ -18,11 +18,9 @@ def lines_of(verdict):
     """The sentence; ``tenant: what waits; the scheduler's words; room; holders``; and the notes."""
     rows = []
     for row in tenant_table(verdict).frame.to_dict("records"):
-        texts = [row[name] for name in ("waits", "the scheduler says", "by what is free")]
-        texts.append(row["held beyond dues by"])
-        if row["waits"] or row["short by"]:
-            tenant = row[verdict.dues.facts.tenants.noun]
-            rows.append(f"{tenant}: {'; '.join(text for text in texts if text)}")
+        texts = [row[name] for name in ("waits", "message", "why", "held") if row[name]]
+        if row["waits"] or row["short_of"]:
+            rows.append(f"{row['tenant']}: {'; '.join(texts)}")
     return [verdict.sentence, *rows, *verdict.notes]
 
 

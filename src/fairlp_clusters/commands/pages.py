@@ -45,7 +45,9 @@ class FormOptions:
     ] = False
     metrics: Annotated[
         bool,
-        Option("--metrics", help="Print the figures of tenants for Prometheus instead; of one dump."),
+        Option(
+            "--metrics", help="Print the figures of tenants for Prometheus instead; of one dump."
+        ),
     ] = False
     owner: Annotated[
         str | None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from fairlp import Allocation, Instance, Mechanism, allocate
-from fairlp.errors import FairlpWarning, SolverError
 
 from ..readers.volcano import CAPACITY, PROPORTION
 from .facts import Facts, mechanism_or_default
@@ -37,15 +35,7 @@ class Dues:
         instance = facts.instance
         if facts.no_fair_sharing and mechanism is None:
             instance = _without_borrowing(instance)
-        try:
-            fair = allocate(instance, mechanism_or_default(instance, mechanism), **options)
-        except SolverError as error:
-            if mechanism is not None:
-                raise
-            alternative = mechanism_or_default(instance, None, failed=1)
-            message = f"what is fair is that of {alternative!r}: {error}"
-            warnings.warn(message, FairlpWarning, stacklevel=2)
-            fair = allocate(instance, alternative, **options)
+        fair = allocate(instance, mechanism_or_default(instance, mechanism), **options)
         # of users who arrive: after the last step
         return cls(facts, getattr(fair, "last", fair))
 
@@ -118,14 +108,6 @@ class Dues:
         history = self.facts.history.reindex(list(self.instance.users)).dropna()
         fair = fair_with_past(self.instance, history, oversized="drop")
         return self._shares_beside(np.asarray(fair.tasks_array.sum(axis=1)))
-
-    @cached_property
-    def shares_with_fair_sharing(self) -> TenantShares | None:
-        """The shares of tenants beside those that fair sharing would give, where it is off."""
-        if not self.facts.no_fair_sharing or self.instance.tree.quotas is None:
-            return None
-        shared = allocate(self.instance, "kueue", oversized="drop")
-        return self._shares_beside(np.asarray(shared.tasks_array.sum(axis=1)))
 
 
 def _without_borrowing(instance: Instance) -> Instance:

@@ -342,14 +342,11 @@ def _reasons(waiting: pd.DataFrame) -> list[str]:
     return reasons
 
 
-def mechanism_or_default(
-    instance: Instance, mechanism: str | Mechanism | None, failed: int = 0
-) -> str | Mechanism:
+def mechanism_or_default(instance: Instance, mechanism: str | Mechanism | None) -> str | Mechanism:
     """Return the mechanism, or the default of the instance where none is named.
 
     The default is the first of the table that shares along the tree where users stand in queues;
-    else the first of dominant shares of the pool; else the first that is defined. The first
-    ``failed`` of these are left out.
+    else the first of dominant shares of the pool; else the first that is defined.
     """
     if mechanism is not None:
         return mechanism
@@ -361,9 +358,8 @@ def mechanism_or_default(
     else:
         divisible = [row for row in defined if not row.whole_tasks and not row.along_tree]
         preferred = [row for row in divisible if row.gamma is formulations.normalisers.dominant]
-    rows = preferred or defined
-    if not rows:
+    if not defined:
         raise InstanceError(
             "no mechanism is defined for this instance; fairlp.mechanisms() says what each expects"
         )
-    return rows[min(failed, len(rows) - 1)].name
+    return (preferred or defined)[0].name

@@ -38,7 +38,8 @@ def notes(dues: Dues, starting: np.ndarray) -> list[str]:
     facts = dues.facts
     sentences = _hidden_use(dues) if len(facts.hidden) else []
     if facts.tasks is not None:
-        sentences += _with_fair_sharing(dues)
+        if facts.no_fair_sharing:
+            sentences.append(_sentence(facts.no_fair_sharing))
         sentences += _with_past(dues)
         sentences += _starting(dues, starting)
     if len(facts.held):
@@ -82,18 +83,6 @@ def _reasons(pairs: Iterable[tuple[str, str]]) -> list[str]:
         f"{user}: {shorten(reason, LETTERS, placeholder='…')}" if reason else user
         for user, reason in pairs
     ]
-
-
-def _with_fair_sharing(dues: Dues) -> list[str]:
-    """Return which queues would be short of a job if the scheduler shared fairly what is lent."""
-    shares = dues.shares_with_fair_sharing
-    if shares is None:
-        return []
-    reason = dues.facts.no_fair_sharing
-    start = f"{reason[0].upper()}{reason[1:]}: a queue is promised its nominal quota alone"
-    if not shares.short.size:
-        return [f"{start}. With it no {shares.tenants.noun} would lack a job of its due either."]
-    return [f"{start}. With it these would lack jobs of their dues: {_lacking(shares)}."]
 
 
 def _with_past(dues: Dues) -> list[str]:

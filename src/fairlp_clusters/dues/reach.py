@@ -77,29 +77,27 @@ def could_start(dues: Dues, room: Room, job: WaitingJob, t: int) -> bool:
         for n in job.tasks
     }
     order = np.argsort(-np.sum(list(upper.values()), axis=0), kind="stable")
-    is_seen = np.zeros(len(order), dtype=bool)
-    is_seen[order[:_MOST_SERVERS]] = True
-    upper = {n: np.where(is_seen, tasks, 0.0) for n, tasks in upper.items()}
-
-    places, servers = np.nonzero(held * is_seen > 0)
+    seen = np.sort(order[:_MOST_SERVERS])
+    held = held[:, seen]
+    places, servers = np.nonzero(held > 0)
     users = holders[places]
     pairs = np.arange(len(users))
-    size = (len(is_seen), len(users))
+    size = (len(seen), len(users))
     amounts = [
         sparse.csr_array((instance.demands[users, r], (servers, pairs)), size)
         for r in range(len(instance.resources))
     ]
-    rows = []
-    sides = []
+    limits = []
+    most = []
     for u in tenants.tolist():
         of_tenant = shares.tenants.of[users] == u
         for r in np.flatnonzero(shares.amounts[u] > shares.fair_share[u]).tolist():
-            rows.append(np.where(of_tenant, shares.parts[users, r], 0.0))
-            sides.append((shares.amounts[u, r] - shares.fair_share[u]) * (1 + AUDIT))
-    limits = sparse.csr_array(np.array(rows)), np.array(sides)
-    holdings = Holdings(held[places, servers], amounts, limits)
-    packing = packed(instance, room.free, upper, [job._replace(copies=1)], holdings=holdings)
-    return packing is not None and bool(packing.copies.all())
+            limits.append(np.where(of_tenant, shares.parts[users, r], 0.0))
+            most.append((shares.amounts[u, r] - shares.fair_share[u]) * (1 + AUDIT))
+    holdings = Holdings(held[places, servers], amounts, np.array(limits), np.array(most))
+    upper = {n: tasks[seen] for n, tasks in upper.items()}
+    placed = packed(instance, room.free[seen], upper, job, holdings=holdings, servers=seen)
+    return placed is not None
 
 
 def _tasks_in(amounts: np.ndarray, demand: np.ndarray) -> np.ndarray:

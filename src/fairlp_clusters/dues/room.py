@@ -16,7 +16,7 @@ from fairlp import Instance
 from fairlp.toolkit import tolerances
 
 from .jobs import AUDIT, WaitingJob
-from .packing import Packing, packed
+from .packing import packed
 
 #: So many choices of lanes, one for each user of the job, are tried.
 _MOST_CHOICES = 64
@@ -347,36 +347,30 @@ class Room:
         return None
 
     def _by_program(self, job: WaitingJob) -> list[Placement] | None:
-        """Return where all tasks of a job have room, by a program of whole numbers."""
-        users = list(job.tasks)
-        choices = product(*(self._lanes_of(n) for n in users))
-        for _, lanes in zip(range(_MOST_CHOICES), choices, strict=False):
-            masks = {n: mask for n, (_, mask) in zip(users, lanes, strict=True)}
-            packing = self.pack([job._replace(copies=1)], masks)
-            if packing is None or not packing.copies.any():
-                continue
-            lane_of = {n: lane for n, (lane, _) in zip(users, lanes, strict=True)}
-            placements = [p._replace(lane=lane_of[p.user]) for p in placements_of(packing)]
-            if self._is_within_limits(placements):
-                return placements
-        return None
+        """Return where all tasks of a job have room, by a program of whole numbers.
 
-    def pack(
-        self, jobs: Sequence[WaitingJob], masks: Mapping[int, np.ndarray] | None = None
-    ) -> Packing | None:
-        """Return the most jobs that have room together; see `packed`.
-
-        None where there is no answer, or where servers stand for several machines. Quotas do not
-        count. ``masks`` are the servers of each user; by default all where it may run.
+        Where servers stand for several machines there is none.
         """
         if self.pieces:
             return None
+        users = list(job.tasks)
         servers = np.arange(len(self.free))
-        upper = {}
-        for n in dict.fromkeys(n for job in jobs for n in job.tasks):
-            mask = self.runnable[n] if masks is None else masks[n]
-            upper[n] = np.where(mask, self.tasks_on(n, servers), 0)
-        return packed(self.instance, self.free, upper, jobs, used=self.use)
+        choices = product(*(self._lanes_of(n) for n in users))
+        for _, lanes in zip(range(_MOST_CHOICES), choices, strict=False):
+            upper = {
+                n: np.where(mask, self.tasks_on(n, servers), 0)
+                for n, (_, mask) in zip(users, lanes, strict=True)
+            }
+            tasks = packed(self.instance, self.free, upper, job, used=self.use)
+            if tasks is None:
+                continue
+            placements = [
+                Placement(n, np.flatnonzero(tasks[n]), tasks[n][tasks[n] > 0], lane)
+                for n, (lane, _) in zip(users, lanes, strict=True)
+            ]
+            if self._is_within_limits(placements):
+                return placements
+        return None
 
     def _is_within_limits(self, placements: list[Placement]) -> bool:
         """Whether queues leave room for these tasks, one user after the other."""
@@ -395,13 +389,6 @@ def _fill_machines(machines: np.ndarray, demand: np.ndarray, count: int) -> None
     for _ in range(count):
         tasks = (machines[:, demanded] / demand[demanded]).min(axis=1)
         machines[int(tasks.argmax())] -= demand
-
-
-def placements_of(packing: Packing) -> list[Placement]:
-    """Return the tasks of a packing on servers, in no lane."""
-    return [
-        Placement(n, np.flatnonzero(tasks), tasks[tasks > 0]) for n, tasks in packing.tasks.items()
-    ]
 
 
 class Turn(NamedTuple):

@@ -257,7 +257,7 @@ class Verdict:
             reason = stopped_by(self.dues, waiting.job, waiting.obstacle)
         if waiting.job.size == 1:
             return reason
-        return f"{reason}; the next job needs {needs(self.dues, waiting.job)}"
+        return f"{reason}; the next needs {needs(self.dues, waiting.job)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain data: facts, the sentence, tenants, jobs that wait and notes."""

@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from .jobs import WaitingJob
-from .room import Obstacle, Placement, Room, placed_in_turn, placements_of, tasks_by_server
+from .room import Obstacle, Placement, Room, placed_in_turn, tasks_by_server
 
 #: So many kinds of jobs of one tenant are tried, in the scheduler's order.
 _MOST_KINDS = 100
@@ -63,13 +61,12 @@ def waiting_of(
     ]
     tried = [*owed, *sorted(others, key=in_turn)[:_MOST_KINDS]]
     is_open = [not says_no_node(job.message, node_count) for job in tried]
-    first = [k for k in range(len(owed)) if is_open[k]]
-    rest = [k for k in range(len(owed), len(tried)) if is_open[k]]
-
-    placements, copies_of_owed, beside = most_together(room, [tried[k] for k in first])
-    fitting = dict(zip(first, copies_of_owed, strict=True))
-    for turn in placed_in_turn(beside, [tried[k] for k in rest]):
-        fitting[rest[turn.position]] = turn.copies
+    open_jobs = [k for k in range(len(tried)) if is_open[k]]
+    placements: list[Placement] = []
+    fitting: dict[int, int] = {}
+    beside = room
+    for turn in placed_in_turn(room, [tried[k] for k in open_jobs]):
+        fitting[open_jobs[turn.position]] = turn.copies
         placements += turn.placements
         beside = turn.room
     stopped = [k for k, job in enumerate(tried) if fitting.get(k, 0) < job.copies]
@@ -90,36 +87,6 @@ def waiting_of(
         job=job,
         obstacle=obstacle,
     )
-
-
-def most_together(
-    room: Room, jobs: Sequence[WaitingJob]
-) -> tuple[list[Placement], list[int], Room]:
-    """Return where jobs have room, how many copies of each do, and the room that is left.
-
-    One after the other, or, where that leaves some out, as a program of whole numbers places most.
-    """
-    copies = [0] * len(jobs)
-    placements: list[Placement] = []
-    beside = room
-    for turn in placed_in_turn(room, jobs):
-        placements += turn.placements
-        copies[turn.position] = turn.copies
-        beside = turn.room
-    if sum(copies) < sum(job.copies for job in jobs) and room.lanes is None:
-        packing = room.pack(jobs)
-        is_better = packing is not None and packing.copies.sum() > sum(copies)
-        if packing is not None and is_better and _keeps_order(jobs, packing.copies):
-            placements = placements_of(packing)
-            return placements, packing.copies.tolist(), room.beside(placements)
-    return placements, copies, beside
-
-
-def _keeps_order(jobs: Sequence[WaitingJob], copies: np.ndarray) -> bool:
-    """Whether no job starts without the one that has to start before it or with it."""
-    started = [job for job, count in zip(jobs, copies.tolist(), strict=True) if count]
-    names = {job.name for job in started}
-    return all(job.may_follow(names) for job in started)
 
 
 def says_no_node(message: str, node_count: int) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 import pandas as pd
 
-from fairlp import Mechanism, formulations, plots
+from fairlp import Mechanism, formulations
 from fairlp.errors import CONTROL, FairlpError
 from fairlp.plots import style
 from fairlp.toolkit import largest_first, lists
@@ -108,7 +108,7 @@ def charts(
     Returns
     -------
     dict of str to matplotlib.figure.Figure
-        ``who`` and ``queues`` (for an instance with queues), ``users``.
+        ``queues`` (for an instance with queues), ``users``.
         Of more than ``MOST_BARS`` rows the largest are drawn.
 
     Raises
@@ -126,7 +126,6 @@ def drawn(judged: Verdict) -> dict[str, Picture]:
     dues = judged.dues
     by_name = {}
     if dues.instance.has_queues:
-        by_name["who"] = who_has_what(dues)
         by_name["queues"] = shares(queues(dues).iloc[1:], "queue", dues)
     is_by_user = dues.facts.tenants.noun == "user"
     by_name["users"] = shares(tenants(judged) if is_by_user else users(dues), "user", dues)
@@ -157,16 +156,6 @@ def shares(table: pd.DataFrame, kind: str, dues: Dues) -> Picture:
     return Picture(
         _bars_named(axis, frame.index, kind), f"Dominant shares by {kind}: {description}"
     )
-
-
-def who_has_what(dues: Dues) -> Picture:
-    """Draw the part of each resource that queues have, at the first level of several."""
-    tree = dues.instance.tree
-    levels = range(1, int(tree.depths.max()) + 1)
-    with_several = (depth for depth in levels if len(np.unique(tree.at_depth(depth))) > 1)
-    level = next(with_several, 1)
-    figure = plots.plot_queues(dues.allocation, level=level)
-    return Picture(figure, f"The part of each resource that queues of level {level} have")
 
 
 def over_time(period: Period) -> Picture:

@@ -10,7 +10,7 @@ import pandas as pd
 from fairlp.toolkit import largest_first, scaled
 
 from ..dues.dues import Dues
-from ..dues.fair_shares import queues, tenants, users
+from ..dues.fair_shares import queues, users
 from ..dues.verdict import Verdict
 from ..dues.words import holders_text, jobs_text, named
 from ..tables import Column, Table, counted, shown, table_of
@@ -40,7 +40,7 @@ def sections(verdict: Verdict, earlier: Dues | None) -> list[Section]:
         body.append(_since(dues, earlier))
     if dues.instance.has_queues:
         body.append(_queues(dues))
-    body.append(_users(verdict))
+    body.append(_users(dues))
     facts = dues.facts
     if len(facts.not_understood) or len(facts.homeless) or len(facts.held):
         body.append(_reading(dues))
@@ -75,37 +75,34 @@ def tenant_table(verdict: Verdict) -> Table:
     """Return the table of tenants for people: those who are short first, then those who wait."""
     dues = verdict.dues
     noun = dues.facts.tenants.noun
-    rows: list[list[Any]] = []
-    row: Any
-    for row in verdict.table.itertuples():
-        waits = jobs_text(row.waiting_jobs, row.waiting_tasks) if row.waiting_jobs else ""
-        holders = holders_text(dues, row.resource, row.holders)
-        since = since_text(row.since)
-        rows.append(
-            [
-                str(row.Index),
-                row.has,
-                row.due,
-                row.short_of,
-                waits,
-                since,
-                row.message,
-                _why(row),
-                holders,
-            ]
-        )
+    table = verdict.table
+    waits = zip(table["waiting_jobs"], table["waiting_tasks"], strict=True)
+    holders = zip(table["resource"], table["holders"], strict=True)
+    rows: Any = table.itertuples()
+    frame = table.assign(
+        tenant=[str(tenant) for tenant in table.index],
+        waits=[jobs_text(jobs, tasks) if jobs else "" for jobs, tasks in waits],
+        since=table["since"].map(since_text),
+        why=[_why(row) for row in rows],
+        held=[holders_text(dues, resource, amounts) for resource, amounts in holders],
+    )
     columns = [
-        Column(noun, kind="label"),
+        Column("tenant", noun, "label"),
         Column("has", kind="percent", about=_SHARE),
         Column("due", kind="percent", about=f"Under {dues.fair.mechanism}: {_SHARE}"),
-        Column("short by", kind="words", about="Whole jobs of its due, by size"),
+        Column("short_of", "short by", "words", "Whole jobs of its due, by size"),
         Column("waits", kind="text", about="Jobs that wait, with their tasks"),
         Column("since", kind="text", about="When the first of them was submitted"),
-        Column("the scheduler says", kind="words", about="In its own words, with the tasks of which"),
-        Column("by what is free", kind="words", about="Room now, beside what runs, and what stops the rest"),
-        Column("held beyond dues by", kind="words", about="What it is short of"),
+        Column("message", "the scheduler says", "words", "In its own words, with the tasks of which"),
+        Column("why", "by what is free", "words", "Room now, beside what runs, and what stops the rest"),
+        Column("held", "held beyond dues by", "words", "What it is short of"),
     ]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=[column.name for column in columns])
+    if dues.shares_with_past is not None:
+        about = "With past use counted, which fades by half in each half-life"
+        frame["past"] = pd.Series(
+            dues.shares_with_past.fair_share, verdict.dues.facts.tenants.names
+        )
+        columns.insert(3, Column("past", "due with past", "percent", about))
     return Table("tenant-table", f"{noun.capitalize()}s", frame, columns)
 
 
@@ -252,7 +249,7 @@ def _queues(dues: Dues) -> Section:
         "Queues",
         "Shares by queue",
         tables=[table],
-        charts=["who", "queues"],
+        charts=["queues"],
         notes=[f"Queues without tasks are left out: {idle:,}."] if idle else [],
     )
 
@@ -282,28 +279,10 @@ def user_table(dues: Dues) -> Table:
     return table_of(frame.iloc[order], "user-table", caption, columns)
 
 
-def _users(verdict: Verdict) -> Section:
-    dues = verdict.dues
+def _users(dues: Dues) -> Section:
     noun = dues.facts.tenants.noun
-    tables = []
-    are_users = dues.facts.tenants.are_users
-    if dues.shares_with_past is not None or (noun == "user" and not are_users):
-        about = "with past use counted, which fades by half in each half-life"
-        columns = [Column("tenant", noun, "label"), *_FIGURES]
-        columns.append(
-            Column("sizes", "job sizes", about="classes of tasks of one size and placement")
-        )
-        if dues.shares_with_past is not None:
-            columns.append(Column("fair_share_with_past", "due with past", "percent", about))
-        frame = tenants(verdict)
-        order = largest_first(frame[["share", "fair_share"]].max(axis=1).to_numpy())
-        caption = f"{noun.capitalize()}s, the largest share first"
-        tables.append(table_of(frame.iloc[order], "share-table", caption, columns))
     title = "Shares by user" if noun == "user" else f"Inside each {noun}"
-    name = "Users" if noun == "user" else "Job sizes"
-    if not (are_users and tables):
-        tables.append(user_table(dues))
-    return Section("users", name, title, tables=tables, charts=["users"])
+    return Section("users", "Users", title, tables=[user_table(dues)], charts=["users"])
 
 
 def _reading(dues: Dues) -> Section:

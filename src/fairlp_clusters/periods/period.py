@@ -10,8 +10,7 @@ interval that ended at t counts by 2^(−(t[K] − t)/H), as history does in ``f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
@@ -200,34 +199,24 @@ class MomentReader:
         return Moment.of(self._dues(facts), since)
 
     def _adjusted(self, facts: Facts) -> Facts | None:
-        """Return the subject with the weights, and without the excluded, that are in this dump.
+        """Return facts with the weights, and without the excluded, that are in this dump.
 
         None where all are excluded.
         """
-        for name in self.exclude:
-            with suppress(InstanceError), self._noting(f"exclude {name}"):
-                facts.without([name])
-        try:
-            facts = facts.without(self.exclude, required=False)
-        except InstanceError:  # all are excluded
-            return None
-        for name, weight in self.weights.items():
-            with self._noting(f"weight {name}"):
-                facts = adjusted(facts, {name: weight}, ())
+        changes: dict[str, tuple[dict[Any, float], list[str]]] = {
+            f"exclude {name}": ({}, [name]) for name in self.exclude
+        }
+        changes |= {f"weight {name}": ({name: weight}, []) for name, weight in self.weights.items()}
+        for change, (weights, excluded) in changes.items():
+            try:
+                facts = adjusted(facts, weights, excluded)
+            except UnknownNameError as error:
+                self._unknown.setdefault(change, error)
+                continue
+            except InstanceError:  # all are excluded
+                return None
+            self._known.add(change)
         return facts
-
-    @contextmanager
-    def _noting(self, change: str) -> Iterator[None]:
-        """Note whether the name of a change is known in a dump."""
-        is_known = True
-        try:
-            yield
-        except UnknownNameError as error:
-            is_known = False
-            self._unknown.setdefault(change, error)
-        finally:
-            if is_known:
-                self._known.add(change)
 
     def require_known(self) -> None:
         """Raise for a name that was in no dump."""

@@ -26,7 +26,6 @@ from .queue_rows import (
 )
 from .rows import (
     Allowed,
-    InQueues,
     Row,
     amounts_offered,
     amounts_used,
@@ -40,7 +39,6 @@ from .rows import (
     note_overcommitment,
     note_priorities,
     resources_and_rows,
-    use_by_queue,
     waiting_table,
 )
 from .snapshot import IdleError, Snapshot
@@ -60,7 +58,7 @@ _WAITING_COLUMNS = (
 )  # fmt: skip
 
 
-def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: str) -> Snapshot:
+def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot:
     """Return the snapshot of a cluster.
 
     Parameters
@@ -70,7 +68,6 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         Where the tasks of a place may run.
     path : str
         The path of the dump, for error messages.
-    capacity : {"whole", "free"}
     by : {"owner", "queue"}
     """
     nodes, rows_of_leaves = nodes_and_rows(cluster, allowed, by)
@@ -111,15 +108,8 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     node_count = len(nodes)
     nodes, offered = _with_staying_tasks(nodes, rows, resources, offered)
 
-    whole = _instance(cluster, nodes, rows, resources, offered)
-    observed = _observed(whole, rows)
-    if capacity == "free":
-        used = amounts_used(rows, len(nodes), resources)
-        ending = of_ending.reindex([node.name for node in nodes], fill_value=0.0)
-        free = np.maximum(offered - used - ending.to_numpy(), 0.0)
-        instance = _free_instance(path, cluster, nodes, rows, resources, free)
-    else:
-        instance = whole
+    instance = _instance(cluster, nodes, rows, resources, offered)
+    observed = _observed(instance, rows)
     hidden_totals = pd.Series(hidden.sum(axis=0), index=resources)
     labels = pd.Index([row.leaf.label for row in rows], name="user")
     tenants = pd.Series(
@@ -137,11 +127,11 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         tenants=tenants,
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
         plugin=cluster.plugin,
-        history=history_of(whole, [row.leaf.owner for row in rows], cluster.past),
+        history=history_of(instance, [row.leaf.owner for row in rows], cluster.past),
         waiting_jobs=_waiting_jobs(cluster, rows_of_leaves, rows, stranded_names),
         asleep=pd.Series({node.name: node.asleep for node in nodes if node.asleep}, dtype=object),
         kept=pd.Series({node.name: node.kept for node in nodes if node.kept}, dtype=object),
-        ending=of_ending[of_ending.any(axis=1) & of_ending.index.isin(whole.servers.labels)],
+        ending=of_ending[of_ending.any(axis=1) & of_ending.index.isin(instance.servers.labels)],
         pieces=_pieces(nodes, resources),
         preemption=cluster.preemption,
         no_fair_sharing=cluster.no_fair_sharing,
@@ -261,76 +251,59 @@ def _pieces(nodes: list[Node], resources: list[str]) -> pd.DataFrame:
 def _with_staying_tasks(
     nodes: list[Node], rows: list[Row], resources: list[str], offered: np.ndarray
 ) -> tuple[list[Node], np.ndarray]:
-    """Return servers, so that tasks which may stay where no new ones may come have their own.
+    """Return the open nodes, and servers of tasks that may stay where no new ones may come.
 
-    Where one user alone has tasks on a closed node, that is the node itself. The other tasks of a
-    user that stay have one server together.
+    All such tasks of a user have one server together, with just their amounts.
 
     Returns
     -------
     list of Node
-        The nodes, without closed ones of several users, and the servers of tasks that stay.
     ndarray
         The amounts of each.
     """
     demands = demands_of(rows, resources)
-    staying: dict[int, list[tuple[Row, np.ndarray]]] = {}  # by node: rows with what they use
+    remaining = offered.copy()
+    staying: dict[Row, dict[int, int]] = {}  # tasks by node
     for row, demand in zip(rows, demands, strict=True):
         for k, count in row.running.items():
             if row.allowed is not None and not row.allowed[k]:
-                staying.setdefault(k, []).append((row, count * demand))
+                staying.setdefault(row, {})[k] = count
+                remaining[k] -= count * demand
+    is_open = np.array([not node.closed for node in nodes], dtype=bool)
+    servers = [node for node in nodes if not node.closed]
+    amounts = list(np.maximum(remaining[is_open], 0.0))
+    position = np.where(is_open, np.cumsum(is_open) - 1, -1)
 
-    # Servers that stand for nodes, and closed nodes of one user
-    servers: list[Node] = []
-    amounts: list[np.ndarray] = []
-    server_of: dict[tuple[Row, int], int] = {}
-    position = np.full(len(nodes), -1)
-    shared: dict[Row, list[tuple[int, np.ndarray]]] = {}  # nodes with what a row uses
-    for k, node in enumerate(nodes):
-        residents = staying.get(k, [])
-        if node.closed and len(residents) == 1:
-            ((row, use),) = residents
-            server_of[row, k] = len(servers)
-            row.staying.append(len(servers))
-            servers.append(node)
-            amounts.append(use)
-            continue
-        for row, use in residents:
-            shared.setdefault(row, []).append((k, use))
-        if not node.closed:
-            position[k] = len(servers)
-            servers.append(node)
-            total_use = sum((use for _, use in residents), np.zeros(len(resources)))
-            amounts.append(np.maximum(offered[k] - total_use, 0.0))
-
-    # A server of each user for all of its other tasks that stay
     taken = {node.name for node in nodes}
-    for row in filter(shared.__contains__, rows):
-        places = shared[row]
-        first = nodes[places[0][0]]
-        name = first.name if len(places) == 1 else f"{len(places)} nodes"
+    server_of: dict[Row, int] = {}
+    for row, demand in zip(rows, demands, strict=True):
+        if row not in staying:
+            continue
+        first, *others = [nodes[k] for k in staying[row]]
+        name = f"{1 + len(others)} nodes" if others else first.name
         name = f"{name} ({row.leaf.label}, no new tasks)"
         while name in taken:
             name += " "
         taken.add(name)
-        for k, _ in places:
-            server_of[row, k] = len(servers)
-        row.staying.append(len(servers))
-        attributes = first.attributes if len(places) == 1 else {}
+        server_of[row] = len(servers)
+        # what all of them have: quotas count by the labels of a flavor
+        common = set(first.attributes.items()).intersection(*(n.attributes.items() for n in others))
+        attributes = {
+            key: value for key, value in first.attributes.items() if (key, value) in common
+        }
         servers.append(Node(name, {}, attributes, first.closed or "no new tasks"))
-        amounts.append(np.sum([use for _, use in places], axis=0))
+        amounts.append(sum(staying[row].values()) * demand)
 
-    stands_for_a_node = position >= 0
     for row in rows:
-        running: dict[int, int] = {}
+        running: Counter[int] = Counter()
         for k, count in row.running.items():
-            server = server_of.setdefault((row, k), int(position[k]))
-            running[server] = running.get(server, 0) + count
-        row.running = running
+            stays = k in staying.get(row, {})
+            running[server_of[row] if stays else int(position[k])] += count
+        row.running = dict(running)
         mask = np.zeros(len(servers), dtype=bool)
-        is_open = stands_for_a_node if row.allowed is None else stands_for_a_node & row.allowed
-        mask[position[is_open]] = True
-        mask[row.staying] = True
+        mask[position[is_open if row.allowed is None else is_open & row.allowed]] = True
+        if row in server_of:
+            mask[server_of[row]] = True
         row.allowed = None if mask.all() else mask
     return servers, np.array(amounts).reshape(len(servers), len(resources))
 
@@ -372,54 +345,18 @@ def _require_nodes_and_users(
     )
 
 
-def _free_instance(
-    path: str,
-    cluster: Cluster,
-    nodes: list[Node],
-    rows: list[Row],
-    resources: list[str],
-    free: np.ndarray,
-) -> Instance:
-    """Return the instance of the free capacity and the tasks that wait."""
-    # Users who need a resource that is used up everywhere are left out, and so is the resource.
-    used_up = {resources[r] for r in np.flatnonzero(~free.any(axis=0))}
-    for resource in sorted(used_up):
-        action = "left out, with the users who need it"
-        cluster.note("", f"resource {resource!r}", "nothing of it is free", action)
-    users = [row for row in rows if used_up.isdisjoint(resource for resource, _ in row.leaf.demand)]
-    if not users:
-        raise InstanceError(
-            f"{path}: nothing is free that any task asks for; capacity='whole' takes all capacity"
-        )
-
-    demanded = {resource for row in users for resource, _ in row.leaf.demand}
-    columns = [r for r, resource in enumerate(resources) if resource in demanded]
-    names = [resources[r] for r in columns]
-    return _instance(cluster, nodes, users, names, free[:, columns], use_by_queue(rows))
-
-
 def _instance(
     cluster: Cluster,
     nodes: list[Node],
     rows: list[Row],
     resources: list[str],
     capacities: np.ndarray,
-    in_use: InQueues | None = None,
 ) -> Instance:
-    """Return the instance of these capacities.
-
-    ``in_use`` is the use of each queue where the capacities are the free ones: users then have the
-    tasks that wait, and queues the rest of their guarantees and caps.
-    """
+    """Return the instance of these capacities."""
     eligible = np.ones((len(rows), len(nodes)), dtype=bool)
     for n, row in enumerate(rows):
         if row.allowed is not None:
             eligible[n] = row.allowed
-
-    task_limits = [row.waiting for row in rows]
-    if in_use is None:
-        running = [sum(row.running.values()) for row in rows]
-        task_limits = [waiting + runs for waiting, runs in zip(task_limits, running, strict=True)]
 
     servers = [node.name for node in nodes]
     keys = dict.fromkeys(key for node in nodes for key in node.attributes)
@@ -436,11 +373,11 @@ def _instance(
         users=[row.leaf.label for row in rows],
         servers=servers,
         resources=resources,
-        task_limits=task_limits,
+        task_limits=[row.waiting + sum(row.running.values()) for row in rows],
         job_sizes=[row.job_size for row in rows],
         eligible=eligible,
         queue=[row.leaf.queue for row in rows],
-        queues=queue_rows(cluster, rows, resources, capacities.sum(axis=0), in_use or {}),
+        queues=queue_rows(cluster, rows, resources, capacities.sum(axis=0)),
         units=units,
         server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from .cluster import (
-    Demand,
+    EntryError,
     Floats,
     Node,
     Notes,
     Record,
-    add_amounts,
     count_at,
     list_at,
     mapping_at,
     text_at,
+    value_at,
     yaml_at,
 )
 from .pods import (
@@ -47,11 +46,6 @@ _GROUP_LABELS = (
     "kops.k8s.io/instancegroup",
     "node.kubernetes.io/nodegroup",
 )
-#: Before version 1.30 the status is text for people.
-_NAME_IN_TEXT = re.compile(r"Name:\s")
-_SIZE_IN_TEXT = re.compile(
-    r"cloudProviderTarget=([0-9]{1,6}) \(minSize=[0-9]{1,6}, maxSize=([0-9]{1,6})\)"
-)
 #: Karpenter's label of a node that names its pool.
 _POOL_LABEL = "karpenter.sh/nodepool"
 #: So many nodes of one group are counted at most.
@@ -67,23 +61,12 @@ class NodeGroup(NamedTuple):
 
 
 def groups_of(manifest: Record) -> list[NodeGroup]:
-    """Return the groups of nodes of the autoscaler's ConfigMap.
-
-    >>> text = "Name:  pool-a Health: Healthy (ready=1 cloudProviderTarget=1 (minSize=0, maxSize=4))"
-    >>> groups_of({"data": {"status": text}})
-    [NodeGroup(name='pool-a', target=1, most=4)]
-    """
+    """Return the groups of nodes of the autoscaler's ConfigMap."""
     text = text_at(manifest, "data", _KEY)
-    in_text = []
-    for group_text in _NAME_IN_TEXT.split(text)[1:]:
-        words = group_text.split(maxsplit=2)
-        size = _SIZE_IN_TEXT.search(words[-1]) if words[1:2] == ["Health:"] else None
-        if size is not None:
-            in_text.append(NodeGroup(words[0], int(size[1]), int(size[2])))
-    if in_text:
-        return in_text
     status = yaml_at(text, _KEY)
     groups = []
+    if text.strip() and value_at(status, "nodeGroups", kind=list) is None:
+        raise EntryError("its status has no nodeGroups, as the autoscaler has since version 1.30")
     for entry in list_at(status, "nodeGroups"):
         health = mapping_at(entry, "health")
         target = count_at(health, "cloudProviderTarget")
@@ -155,7 +138,7 @@ class NodePools:
 
     def __init__(self) -> None:
         self._pools: dict[str, NodePool] = {}
-        self._at_limit: dict[tuple[str, Demand], bool] = {}
+        self._at_limit: dict[str, bool] = {}
 
     def read(self, manifest: Record, file: str) -> None:
         """Read a NodePool."""
@@ -172,30 +155,25 @@ class NodePools:
     def left_out(self, pod: Pod, nodes: Iterable[Node]) -> tuple[str, ...]:
         """Return what of pools does not count for a pod that waits: their limits, or nodes to come."""
         places = pod.place.places if isinstance(pod.place, AnyOf) else (pod.place,)
+        if not self._at_limit:
+            self._at_limit = {name: self._is_at_limit(name, nodes) for name in self._pools}
         return tuple(
-            f"{LIMIT_OF_POOL} {name}"
-            if self._is_at_limit(name, pod.demand, nodes)
-            else f"{POOL_MAY_ADD} {name} may add"
+            f"{LIMIT_OF_POOL} {name}" if self._at_limit[name] else f"{POOL_MAY_ADD} {name} may add"
             for name, pool in self._pools.items()
             if any(map(pool.may_have, places))
         )
 
-    def _is_at_limit(self, name: str, demand: Demand, nodes: Iterable[Node]) -> bool:
-        """Whether a pool may have no other node: of its smallest size, or for a pod of this demand."""
-        if (name, demand) not in self._at_limit:
-            self._at_limit[name, demand] = self._lacks_room(name, dict(demand), nodes)
-        return self._at_limit[name, demand]
-
-    def _lacks_room(self, name: str, demand: Floats, nodes: Iterable[Node]) -> bool:
+    def _is_at_limit(self, name: str, nodes: Iterable[Node]) -> bool:
+        """Whether a pool may have no other node of its smallest size."""
         pool = self._pools[name]
-        of_pool = [node.amounts for node in nodes if node.attributes.get(_POOL_LABEL) == name]
-        used: Floats = {}
-        for amounts in of_pool:
-            add_amounts(used, {**amounts, "nodes": 1.0})
+        of_pool = [
+            {**node.amounts, "nodes": 1.0}
+            for node in nodes
+            if node.attributes.get(_POOL_LABEL) == name
+        ]
         for resource, limit in pool.limits.items():
-            smallest = min((amounts.get(resource, 0.0) for amounts in of_pool), default=0.0)
-            least = 1.0 if resource == "nodes" else max(smallest, demand.get(resource, 0.0))
-            in_use = max(pool.used.get(resource, 0.0), used.get(resource, 0.0))
-            if limit - in_use < least or limit <= in_use:
+            sizes = [amounts.get(resource, 0.0) for amounts in of_pool]
+            in_use = max(pool.used.get(resource, 0.0), sum(sizes))
+            if limit <= in_use or limit - in_use < min(sizes, default=0.0):
                 return True
         return False

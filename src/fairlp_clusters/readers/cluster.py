@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -28,6 +28,7 @@ _SHOWN = 20
 COLUMNS = ("file", "where", "what", "done")
 
 
+_K = TypeVar("_K")
 #: The largest count that Kubernetes and YARN themselves can hold.
 MOST_COUNTED = 2**31 - 1
 #: A mapping of a dump, as JSON has it.
@@ -437,7 +438,7 @@ class Cluster:
         return self.queues.setdefault(path, {})
 
 
-def add_amounts(total: Record, amounts: Mapping[str, Any], times: int = 1) -> None:
+def add_amounts(total: dict[_K, Any], amounts: Mapping[_K, Any], times: int = 1) -> None:
     """Add amounts, so many times, to a total by resource.
 
     >>> total = {"cpu": 1}

@@ -19,7 +19,6 @@ from ..dues.jobs import AUDIT
 from .autoscaler import CONFIG_MAP, NodeGroup, NodePools, groups_of, nodes_to_come
 from .cluster import (
     Cluster,
-    Demand,
     EntryError,
     Floats,
     Job,
@@ -153,36 +152,26 @@ WITHOUT_QUEUE = "(no queue)"
 _UNITS = {resource: unit_of(resource) for resource in ("cpu", "memory", "ephemeral-storage")}
 
 
-def objects(file: Path) -> Iterator[Record]:
-    """Yield the objects of a file: one by itself, or those of a list, which get its kind."""
+def objects(file: Path) -> Iterator[Any]:
+    """Yield the objects of a file: one by itself, or those of a list, which get the kind before them."""
     text = read_text(file)
     if not is_json(text):
         raise FileFormatError(f"{file} is not JSON; print it with kubectl get … -o json")
     document: Record = {}  # its keys other than items
-    without_kind = []  # entries whose kind may follow behind them
     for key, value in members(text, file):
+        kind = str(document.get("kind", ""))
         if key == "items":
-            if isinstance(value, dict) and "kind" not in value and "kind" not in document:
-                without_kind.append(value)
-            elif value != []:
-                yield _of_list(value, document)
+            if isinstance(value, dict) and "kind" not in value and kind.endswith("List"):
+                version = document.get("apiVersion")
+                value = {"kind": kind.removesuffix("List"), "apiVersion": version, **value}
+            if value != []:
+                yield value
         elif key == END:
-            yield from (_of_list(value, document) for value in without_kind)
             if document and not str(document.get("kind", "List")).endswith("List"):
                 yield document
             document = {}
-            without_kind = []
         else:
             document[key] = value
-
-
-def _of_list(value: Any, document: Record) -> Any:
-    """Return an entry with the kind of its list, where it has none."""
-    list_kind = str(document.get("kind", ""))
-    if isinstance(value, dict) and "kind" not in value and list_kind.endswith("List"):
-        kind = list_kind.removesuffix("List")
-        return {"kind": kind, "apiVersion": document.get("apiVersion"), **value}
-    return value
 
 
 class KubernetesReader:
@@ -469,12 +458,7 @@ class KubernetesReader:
         for pod in self._ending:
             cluster.end(pod.node, pod.demand)
         self._count_pods()
-        present: dict[tuple[str, str], Counter[Demand]] = {}
-        for pod in self.pods.values():
-            owner = self.kueue.workload_owner_of(pod)
-            if owner is not None:
-                present.setdefault(owner, Counter())[pod.demand] += 1
-        for pod in map(self.kueue.placed, self.kueue.admitted(present)):
+        for pod in map(self.kueue.placed, self.kueue.admitted(self.pods.values())):
             self._run_admitted(self._with_priority(pod), places)
         for name, pods, least in self.kueue.waiting():
             placed = [self._with_priority(self.kueue.placed(pod)) for pod in pods]

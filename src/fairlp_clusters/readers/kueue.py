@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -64,6 +64,12 @@ _QUEUE_NAMES = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
 _WORKLOAD_NAME = "kueue.x-k8s.io/workload"
 _POD_GROUP = "kueue.x-k8s.io/pod-group-name"
 _POD_GROUP_SIZE = "kueue.x-k8s.io/pod-group-total-count"
+#: Annotations of a pod that ask for a topology, and the constraint that they are.
+_TOPOLOGIES = tuple(
+    f"kueue.x-k8s.io/podset-{kind}-topology"
+    for kind in ("required", "preferred", "unconstrained", "slice-required")
+)
+_TOPOLOGY = "topology request"
 #: Fields of a spec that are read; others are noted where they say something.
 _READ = frozenset(
     {"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"}
@@ -76,24 +82,23 @@ _SLICE = "kueue.x-k8s.io/workload-slice-replacement-for"
 #: Kinds of owners of Workloads: of jobs, whose pods name them as theirs, and of pods themselves.
 _JOB = "Job"
 _POD = "Pod"
-#: Reasons of QuotaReserved of Workloads that wait in vain.
-_REFUSALS = ("Inadmissible", "ExceedsMaxQuota")
-#: The kinds of a quota, and their fields.
-_KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
-#: The beginning of a pod's annotations that ask for a topology, and the constraint that they are.
-_TOPOLOGY_ANNOTATION = "kueue.x-k8s.io/podset-"
-_TOPOLOGY = "topology request"
 #: Kinds of owners of pods that no object creates for which there is a Workload.
 _CREATED_BY_PEOPLE = ("Deployment", "DaemonSet", "CronJob", "static", _POD)
 #: Reasons of Evicted by which a Workload gets a new turn: when it was evicted.
 _NEW_TURN = ("PodsReadyTimeout", "AdmissionCheck")
+#: Reasons of QuotaReserved of Workloads that wait in vain.
+_REFUSALS = ("Inadmissible", "ExceedsMaxQuota")
+#: The kinds of a quota, and their fields.
+_KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
 #: The constraint of a ClusterQueue whose first Workload stops those behind it.
 _STRICT = "order of the queue (StrictFIFO)"
 #: Stop policies by which nothing more starts.
 _STOPPED = ("Hold", "HoldAndDrain")
 #: Digits of a number of pods, at most.
 _MOST_DIGITS = 9
-#: The priority, the highest first, and since when.
+#: Namespace and name.
+_Key = tuple[str, str]
+#: The priority, the highest first, since when, and the name.
 _Turn = tuple[float, str, str]
 #: Resource and flavor.
 Column = tuple[str, str]
@@ -113,40 +118,23 @@ class _Flavor(NamedTuple):
     has_topology: bool = False
 
 
-class _Usage(NamedTuple):
-    """The amount of a resource and flavor that an admitted Workload uses."""
+class _Workload(NamedTuple):
+    """A Workload: its pods by set, and how many of each it starts with at least, all at once.
 
-    resource: str
-    flavor: str
-    amount: Fraction
-
-
-class _Admission(NamedTuple):
-    """An admitted Workload: its ClusterQueue, its usage, and its pods.
-
-    ``owner`` is its namespace and owner, whose pods may still be to be created; None where the pods
-    themselves are what is admitted. ``flavors`` are those that its pod sets were assigned.
+    ``turn`` is its place in the order of its queue (None: it has none now), and ``slice_of`` the
+    admitted Workload that it is to replace. ``queue`` is the ClusterQueue that admitted it (empty:
+    none has), with its usage and the flavors of each set. ``is_of_pods``: pods themselves are what is
+    admitted, and no more are created.
     """
 
-    queue: str
-    usage: list[_Usage]
-    owner: tuple[str, str] | None
-    pods: list[Pod]
-    flavors: dict[str, list[str]]
-    names: list[str]
-
-
-class _Request(NamedTuple):
-    """A Workload that is not admitted: its pods, and how many of each it starts with at least.
-
-    All of these start at once or not at all. ``slice_of`` is the admitted Workload that it is to
-    replace.
-    """
-
-    key: tuple[str, str]
     pods: list[Pod]
     least: list[int]
-    slice_of: str = ""
+    is_of_pods: bool
+    turn: _Turn | None
+    slice_of: str
+    queue: str
+    usage: dict[Column, Fraction]
+    flavors: list[list[str]]
 
 
 class _QuotaQueue(NamedTuple):
@@ -179,11 +167,6 @@ class _QuotaQueue(NamedTuple):
             totals[resource] = None if total is None or amount is None else total + amount
         return totals
 
-    def reserved(self, owned: Fraction, column: Column) -> Fraction:
-        """Return the amount that it keeps for itself of the amount that it owns."""
-        lending = self.quotas.get(column, {}).get("lending")
-        return Fraction(0) if lending is None else max(owned - lending, Fraction(0))
-
     @property
     def nominal(self) -> Amounts:
         """Nominal quotas by resource."""
@@ -202,31 +185,23 @@ class Kueue:
         self._note = notes.add
         self._queues: dict[str, _QuotaQueue] = {}
         self._cohorts: dict[str, _QuotaQueue] = {}
-        self._local_queues: dict[tuple[str, str], str] = {}
-        #: Decayed means of what LocalQueues use, by namespace and name.
-        self._consumed: dict[tuple[str, str], Amounts] = {}
-        self._queue_of_owner: dict[tuple[str, str], str] = {}
-        #: Owners of Workloads that are no jobs, by namespace and name.
-        self._owner_of_name: dict[tuple[str, str], str] = {}
-        self._waiting: list[_Request] = []
-        #: The LocalQueue and the turn in it of what waits, by namespace and name of the Workload, or
-        #: owner of pods without one.
-        self._turns: dict[tuple[str, str], tuple[tuple[str, str], _Turn]] = {}
-        #: The largest amounts that ClusterQueues can have, by queue and column; filled once all is read.
-        self._largest_amounts: dict[tuple[str, Column], Fraction] = {}
-        self._paths: dict[str, str] = {}
+        self._local_queues: dict[_Key, str] = {}
+        #: Stop policies of LocalQueues, and decayed means of what they use.
+        self._stopped_local_queues: dict[_Key, str] = {}
+        self._consumed: dict[_Key, Amounts] = {}
         self._flavors: dict[str, _Flavor] = {}
+        self._workloads: dict[_Key, _Workload] = {}
+        #: The Workload of owners by namespace, kind and name (no kind: any but Jobs and pods), and the
+        #: LocalQueue of each.
+        self._workload_of: dict[_Key, _Key] = {}
+        self._local_queue_of_workload: dict[_Key, str] = {}
+        #: The LocalQueue and turn of pods without a Workload in the dump, by namespace and owner.
+        self._turns_of_pods: dict[_Key, tuple[str, _Turn]] = {}
+        self._paths: dict[str, str] = {}
         self._uncovered: dict[str, Floats] = {}
         self._ignored: set[str] = set()
-        self._admissions: list[_Admission] = []
-        #: Pods of each set of admitted Workloads, by namespace and name.
-        self._admitted_counts: dict[tuple[str, str], list[int]] = {}
-        self._admitted_workloads: set[tuple[str, str]] = set()
         #: Roots of the cohorts in which admitted Workloads have pods that do not run.
         self._roots_with_held_quota: set[str] = set()
-        #: Stop policies of LocalQueues, and the Workload of each owner of pods, by namespace and name.
-        self._stopped_local_queues: dict[tuple[str, str], str] = {}
-        self._workload_of_owner: dict[tuple[str, str], str] = {}
         #: Whether the manager's configuration has fair sharing on; None where it is not in the dump.
         self._fair_sharing: bool | None = None
         self.kinds: dict[str, ReadEntry] = {
@@ -331,155 +306,145 @@ class Kueue:
         return True
 
     def _read_workload(self, manifest: Record, file: str) -> None:
-        name = name_of(manifest)
-        namespace = namespace_of(manifest)
-        kind, owner_name = owner_of(manifest)
-        owner = f"{kind}/{owner_name}"
-        where = file, f"Workload '{namespace}/{name}'"
-        queue = text_at(manifest, "spec", "queueName")
-        for entry in list_at(manifest, "metadata", "ownerReferences"):
-            if text_at(entry, "kind") == _POD:  # a group of pods has several
-                self._workload_of_owner[namespace, f"{_POD}/{text_at(entry, 'name')}"] = name
-        self._queue_of_owner[namespace, owner] = queue
-        if kind not in (_JOB, _POD):
-            self._owner_of_name[namespace, owner_name] = owner
-        self._workload_of_owner[namespace, owner] = name
+        name, namespace = name_of(manifest), namespace_of(manifest)
+        key = namespace, name
+        spec, status = mapping_at(manifest, "spec"), mapping_at(manifest, "status")
+        queue = text_at(spec, "queueName")
+        self._local_queue_of_workload[key] = queue
+        kind, owner = owner_of(manifest)
+        owners = [f"{kind}/{owner}"]
+        if kind == _POD:  # a group of pods has several
+            names = (text_at(e, "name") for e in list_at(manifest, "metadata", "ownerReferences"))
+            owners += [f"{_POD}/{each}" for each in names]
+        elif kind != _JOB:
+            owners.append(f"/{owner}")
+        self._workload_of |= {(namespace, each): key for each in owners}
 
-        conditions = {
-            text_at(entry, "type"): entry for entry in list_at(manifest, "status", "conditions")
-        }
-        if text_at(conditions.get("Finished", {}), "status") == "True":
+        conditions = {text_at(entry, "type"): entry for entry in list_at(status, "conditions")}
+        if _status(conditions, "Finished") == "True":
             return
-        gate = _workload_gate(manifest, conditions)
-
-        reclaimable = {
-            text_at(entry, "name"): count_at(entry, "count")
-            for entry in list_at(manifest, "status", "reclaimablePods")
-        }
+        admission = mapping_at(status, "admission")
+        gate = _workload_gate(spec, status, conditions)
+        if admission:  # it holds its quota, whether or not its pods exist already
+            gate = _pending_checks(status, conditions)
+        since = value_at(manifest, "metadata", "creationTimestamp", kind=str)
+        priority = value_at(spec, "priority", kind=int)
+        common = Pod(
+            file,
+            name,
+            namespace,
+            owners[0],
+            since=since,
+            labels={_QUEUE_NAMES[0]: queue},
+            gate=gate,
+            priority=priority,
+            message=_quota_message(conditions),
+        )
         pods = []
         least = []
-        for pod_set in list_at(manifest, "spec", "podSets"):
+        flavors = []
+        assignments = {
+            text_at(entry, "name"): entry for entry in list_at(admission, "podSetAssignments")
+        }
+        reclaimable = {
+            text_at(entry, "name"): count_at(entry, "count")
+            for entry in list_at(status, "reclaimablePods")
+        }
+        for pod_set in list_at(spec, "podSets"):
             pod_spec = mapping_at(pod_set, "template", "spec")
+            where = file, f"Workload '{namespace}/{name}'"
             demand, place = demand_and_place(pod_spec, False, where, self._notes)
             count = count_at(pod_set, "count", default=1)
-            pod = Pod(
-                file=file,
-                name=name,
-                namespace=namespace,
-                owner=owner,
+            least.append(count_at(pod_set, "minCount", default=count))
+            set_name = text_at(pod_set, "name")
+            assignment = assignments.get(set_name)
+            if admission:
+                count = count_at(assignment, "count", default=count)
+                count = max(count - reclaimable.get(set_name, 0), 0)
+            flavors.append([str(flavor) for flavor in mapping_at(assignment, "flavors").values()])
+            topology = (_TOPOLOGY,) if mapping_at(pod_set, "topologyRequest") else ()
+            pod = common._replace(
                 demand=demand,
                 place=place,
-                node="",
-                since=value_at(manifest, "metadata", "creationTimestamp", kind=str),
-                labels={_QUEUE_NAMES[0]: queue},
-                annotations={},
-                scheduler="",
                 tasks=count,
-                gate=gate,
-                priority=value_at(manifest, "spec", "priority", kind=int),
-                message=_quota_message(conditions),
-                left_out=(*constraints_left_out(pod_spec), *_topology(pod_set)),
+                left_out=(*constraints_left_out(pod_spec), *topology),
                 priority_class=text_at(pod_spec, "priorityClassName"),
             )
             pods.append(pod)
-            least.append(count_at(pod_set, "minCount", default=count))
 
-        admission = mapping_at(manifest, "status", "admission")
-        if admission:  # it holds its quota, whether or not its pods exist already
-            pods_owner = (namespace, owner) if kind != _POD else None
-            self._admitted_workloads.add((namespace, name))
-            pending = _pending_checks(manifest, conditions)
-            names = [text_at(pod_set, "name") for pod_set in list_at(manifest, "spec", "podSets")]
-            assignments = list_at(admission, "podSetAssignments")
-            counts = {text_at(entry, "name"): entry for entry in assignments if "count" in entry}
-            pods = [
-                pod._replace(
-                    gate=pending,
-                    tasks=max(
-                        count_at(counts.get(name), "count", default=pod.tasks)
-                        - reclaimable.get(name, 0),
-                        0,
-                    ),
-                )
-                for pod, name in zip(pods, names, strict=True)
-            ]
-            self._admitted_counts[namespace, name] = [pod.tasks for pod in pods]
-            cluster_queue = text_at(admission, "clusterQueue")
-            usage = _admitted_usage(admission)
-            flavors = {
-                text_at(assignment, "name"): list(
-                    map(str, mapping_at(assignment, "flavors").values())
-                )
-                for assignment in list_at(admission, "podSetAssignments")
-            }
-            admitted = _Admission(cluster_queue, usage, pods_owner, pods, flavors, names)
-            self._admissions.append(admitted)
-            return
-        if _is_queued(manifest, conditions):
-            priority = value_at(manifest, "spec", "priority", kind=int, default=0)
-            turn = -float(priority), _queued_since(manifest, conditions), name
-            self._turns[namespace, name] = (namespace, queue), turn
-        if kind != _POD:
-            slice_of = text_at(manifest, "metadata", "annotations", _SLICE)
-            self._waiting.append(_Request((namespace, name), pods, least, slice_of))
+        turn = -float(priority or 0), _queued_since(conditions) or since or "", name
+        self._workloads[key] = _Workload(
+            pods,
+            least,
+            kind == _POD,
+            turn if _is_queued(spec, conditions) else None,
+            text_at(manifest, "metadata", "annotations", _SLICE),
+            text_at(admission, "clusterQueue"),
+            _admitted_usage(assignments.values()),
+            flavors,
+        )
 
     def labels_of(self, pod: Pod) -> Record:
         """Return the labels of a pod that name its queue."""
         return {key: pod.labels[key] for key in _QUEUE_NAMES if key in pod.labels}
 
+    def annotations_of(self, pod: Pod) -> Record:
+        """Return the annotations and labels of a pod that name its Workload, group or topology."""
+        texts = {**pod.labels, **pod.annotations}
+        keys = (_WORKLOAD_NAME, _POD_GROUP, _POD_GROUP_SIZE, *_TOPOLOGIES)
+        return {key: texts[key] for key in keys if key in texts}
+
     def waiting(self) -> Iterator[tuple[str, list[Pod], list[int]]]:
         """Yield name, pods and least counts of the Workloads that are not admitted.
 
-        Pods are gated of which so many are more than their ClusterQueue can ever have. Where a queue
-        is strict, its order counts against all but the first of its Workloads.
+        Pods are gated of which so many are more than their ClusterQueue can ever have.
         """
-        for key, pods, least, slice_of in self._waiting:
+        for (namespace, name), workload in self._workloads.items():
+            if workload.queue or workload.is_of_pods:
+                continue
             # a new slice needs what it has more than the old one
-            old_name = slice_of.rpartition("/")[2]
-            old_counts = self._admitted_counts.get((key[0], old_name), [0] * len(pods))
-            pods = [
-                pod._replace(tasks=max(pod.tasks - old, 0))
-                for pod, old in zip(pods, old_counts, strict=False)
-            ]
-            least = [max(count - old, 0) for count, old in zip(least, old_counts, strict=False)]
-            gated = []
-            for pod, count in zip(pods, least, strict=True):
-                gate = pod.gate or self._excess(pod, count)
-                gated.append(self._qualified(pod._replace(gate=gate), key))
-            yield f"Workload {key[0]}/{key[1]}", gated, least
+            old = self._workloads.get((namespace, workload.slice_of.rpartition("/")[2]))
+            old_counts = [0] * len(workload.pods)
+            if old is not None and old.queue:
+                old_counts = [pod.tasks for pod in old.pods]
+            pods = []
+            least = []
+            for pod, count, before in zip(workload.pods, workload.least, old_counts, strict=False):
+                least.append(max(count - before, 0))
+                tasks = max(pod.tasks - before, 0)
+                gate = pod.gate or self._excess(pod, least[-1])
+                pod = pod._replace(tasks=tasks, gate=gate)
+                pods.append(self._qualified(pod, (namespace, name)))
+            yield f"Workload {namespace}/{name}", pods, least
 
     def queue_up(self, pods: Iterable[Pod]) -> None:
         """Put pods that wait, and that no Workload of the dump stands for, in the order of their queues."""
         for pod in pods:
             key = self._key_of(pod)
-            starts = pod.node or pod.gate or key in self._admitted_workloads
-            if key not in self._turns and not starts:
+            if key not in self._workloads and not (pod.node or pod.gate):
                 turn = -(pod.priority or 0.0), pod.since or "", pod.name
-                self._turns[key] = (pod.namespace, self._local_queue_of(pod)), turn
-
-    def _key_of(self, pod: Pod) -> tuple[str, str]:
-        """Return namespace and name of a pod's Workload; its owner where the dump has none."""
-        group = str(pod.annotations.get(_POD_GROUP, ""))
-        owner = self.workload_owner_of(pod)
-        itself = pod.namespace, f"{_POD}/{pod.name}"
-        owners = [itself] if owner is None else [itself, owner]
-        names = (self._workload_of_owner.get(key, "") for key in owners)
-        return pod.namespace, group or next(filter(None, names), pod.owner)
+                self._turns_of_pods.setdefault(key, (self._local_queue_of(pod), turn))
 
     @cached_property
-    def _first_in_queue(self) -> dict[str, tuple[str, str]]:
+    def _first_in_queue(self) -> dict[str, _Key]:
         """What is first in each ClusterQueue; for use when all that waits has its turn."""
-        first: dict[str, tuple[str, str]] = {}
-        for key, (local_queue, _) in sorted(self._turns.items(), key=lambda entry: entry[1][1]):
-            first.setdefault(self._local_queues.get(local_queue, ""), key)
+        turns = [(turn, key, queue) for key, (queue, turn) in self._turns_of_pods.items()]
+        turns += [
+            (workload.turn, key, self._local_queue_of_workload[key])
+            for key, workload in self._workloads.items()
+            if workload.turn is not None and not workload.queue
+        ]
+        first: dict[str, _Key] = {}
+        for _, key, local_queue in sorted(turns):
+            first.setdefault(self._local_queues.get((key[0], local_queue), ""), key)
         return first
 
     def qualified(self, pod: Pod) -> Pod:
         """Return a pod that waits with the rules of its ClusterQueue that do not count here."""
         key = self._key_of(pod)
-        return pod if key in self._admitted_workloads else self._qualified(pod, key)
+        return pod if self._is_admitted(key) else self._qualified(pod, key)
 
-    def _qualified(self, pod: Pod, key: tuple[str, str]) -> Pod:
+    def _qualified(self, pod: Pod, key: _Key) -> Pod:
         name = self._cluster_queue_of(pod, note=False)
         if name is None:
             return pod
@@ -489,87 +454,77 @@ class Kueue:
             left_out.append(_STRICT)
         if self._root_of(name) in self._roots_with_held_quota:
             left_out.append(HELD_QUOTA)
-        has_topology = any(self._flavors.get(f, _Flavor()).has_topology for _, f in queue.quotas)
-        if has_topology or any(map(_is_topology, pod.annotations)):
+        flavors = (self._flavors.get(flavor, _Flavor()) for _, flavor in queue.quotas)
+        asks = not pod.annotations.keys().isdisjoint(_TOPOLOGIES)
+        if asks or any(flavor.has_topology for flavor in flavors):
             left_out.append(_TOPOLOGY)
         return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
 
-    def admitted(self, present: Mapping[tuple[str, str], Counter[Demand]]) -> Iterator[Pod]:
-        """Yield the pods of admitted Workloads that are not in the dump.
+    def _is_admitted(self, key: _Key) -> bool:
+        return key in self._workloads and bool(self._workloads[key].queue)
 
-        ``present`` counts the pods of the dump by namespace and owner of their Workload, and by
-        demand.
-        """
-        for admission in self._admissions:
-            if admission.owner is None:
+    def admitted(self, pods: Iterable[Pod]) -> Iterator[Pod]:
+        """Yield the pods of admitted Workloads that are not among these pods of the dump."""
+        present: dict[_Key | None, Counter[Demand]] = defaultdict(Counter)
+        for pod in pods:
+            present[self._workload_key(pod)][pod.demand] += 1
+        for key, workload in self._workloads.items():
+            if not workload.queue or workload.is_of_pods:
                 continue
-            counts = present.get(admission.owner, Counter())
-            remaining = sum(pod.tasks for pod in admission.pods) - counts.total()
-            unmatched = counts.copy()
-            for pod, name in zip(admission.pods, admission.names, strict=True):
-                pod = self._on_flavors(pod, admission.flavors.get(name, []))
+            unmatched = present[key]
+            remaining = sum(pod.tasks for pod in workload.pods) - unmatched.total()
+            for pod, flavors in zip(workload.pods, workload.flavors, strict=True):
                 matched = min(unmatched[pod.demand], pod.tasks)
                 unmatched[pod.demand] -= matched
                 missing = min(pod.tasks - matched, remaining)
                 if missing > 0:
                     remaining -= missing
-                    yield pod._replace(has_quota=True, tasks=missing)
-
-    def _on_flavors(self, pod: Pod, flavors: list[str]) -> Pod:
-        """Return a pod on the nodes of the flavors that it was assigned."""
-        assert isinstance(pod.place, Place)
-        labels = [line for flavor in flavors for line in self._labels(flavor)]
-        selector = tuple(dict.fromkeys((*pod.place.selector, *labels)))
-        return pod._replace(place=pod.place._replace(selector=selector))
+                    labels = [line for flavor in flavors for line in self._labels(flavor)]
+                    assert isinstance(pod.place, Place)
+                    selector = tuple(dict.fromkeys((*pod.place.selector, *labels)))
+                    place = pod.place._replace(selector=selector)
+                    yield pod._replace(has_quota=True, tasks=missing, place=place)
 
     def hold_quota(self, pod: Pod) -> None:
         """Remember that a pod does not run though its Workload, if it has one, may be admitted."""
         queue = self._cluster_queue_of(pod, note=False)
-        if queue is not None and self._key_of(pod) in self._admitted_workloads:
+        if queue is not None and self._is_admitted(self._key_of(pod)):
             self._roots_with_held_quota.add(self._root_of(queue))
 
     def _root_of(self, queue: str) -> str:
         """Return the name of the root above a ClusterQueue, itself without a cohort."""
         return self._path(queue).partition("/")[0]
 
-    def workload_owner_of(self, pod: Pod) -> tuple[str, str] | None:
-        """Return namespace and owner of a pod's Workload; None for none.
+    def _key_of(self, pod: Pod) -> _Key:
+        """Return namespace and name of a pod's Workload; its owner where the dump has none."""
+        return self._workload_key(pod) or (pod.namespace, pod.owner)
+
+    def _workload_key(self, pod: Pod) -> _Key | None:
+        """Return namespace and name of a pod's Workload; None for none.
 
         Pods of a JobSet, an MPIJob or a RayJob are owned by objects that these create, and whose
         names begin with theirs; the Job that submits a RayJob has its very name.
         """
-        key = pod.namespace, pod.owner
-        if key in self._queue_of_owner:
-            return key
+        if not self._workload_of:
+            return None
+        owners = [f"{_POD}/{pod.name}", pod.owner]
         kind, _, name = pod.owner.partition("/")
         while name and kind not in _CREATED_BY_PEOPLE:
-            if (pod.namespace, name) in self._owner_of_name:
-                return pod.namespace, self._owner_of_name[pod.namespace, name]
+            owners.append(f"/{name}")
             name = name.rpartition("-")[0]
-        return None
-
-    def annotations_of(self, pod: Pod) -> Record:
-        """Return the annotations and labels of a pod that name its Workload or group."""
-        texts = {**pod.labels, **pod.annotations}
-        return {
-            key: text
-            for key, text in texts.items()
-            if key in (_WORKLOAD_NAME, _POD_GROUP, _POD_GROUP_SIZE) or _is_topology(key)
-        }
+        keys = (self._workload_of.get((pod.namespace, owner)) for owner in owners)
+        return next(filter(None, keys), None)
 
     def gang_of(self, pod: Pod) -> Gang | None:
         """Return the group of a pod, or the Workload of one that runs; else None."""
         group = str(pod.annotations.get(_POD_GROUP, ""))
         if group:
             size = str(pod.annotations.get(_POD_GROUP_SIZE, ""))
-            least = (
-                int(size) if size.isascii() and size.isdecimal() and len(size) < _MOST_DIGITS else 1
-            )
-            return Gang(f"pod group {pod.namespace}/{group}", least)
+            is_number = size.isascii() and size.isdecimal() and len(size) < _MOST_DIGITS
+            return Gang(f"pod group {pod.namespace}/{group}", int(size) if is_number else 1)
         workload = str(pod.annotations.get(_WORKLOAD_NAME, ""))
-        owner = self.workload_owner_of(pod)
-        workload = workload or ("" if owner is None else self._workload_of_owner[owner])
-        if not workload or pod.owner.partition("/")[0] == "Pod" or not pod.node:
+        workload = workload or (self._workload_key(pod) or ("", ""))[1]
+        if not workload or pod.owner.partition("/")[0] == _POD or not pod.node:
             return None
         return Gang(f"Workload {pod.namespace}/{workload}", 0)
 
@@ -586,9 +541,12 @@ class Kueue:
     @property
     def orphan_count(self) -> int:
         """The Workloads of which the dump does not have the ClusterQueue, unless Kueue has none either."""
-        waiting = [request.pods[0] for request in self._waiting if request.pods]
-        admitted = [admission.queue not in self._queues for admission in self._admissions]
-        return sum(self.lacks_queue(pod) and not pod.gate for pod in waiting) + sum(admitted)
+        return sum(
+            workload.queue not in self._queues
+            if workload.queue
+            else any(self.lacks_queue(pod) and not pod.gate for pod in workload.pods)
+            for workload in self._workloads.values()
+        )
 
     def _cluster_queue_of(self, pod: Pod, note: bool = True) -> str | None:
         """Return the ClusterQueue of a pod, None where it is in none; note missing queues."""
@@ -655,10 +613,10 @@ class Kueue:
         return f"LocalQueue {local_queue!r} is stopped (stopPolicy: {policy})" if policy else ""
 
     def _local_queue_of(self, pod: Pod) -> str:
-        """Return the LocalQueue that a pod or the Workload of its owner names; empty for none."""
+        """Return the LocalQueue that a pod or its Workload names; empty for none."""
         labels = (str(pod.labels[key]) for key in _QUEUE_NAMES if pod.labels.get(key))
-        owner = self.workload_owner_of(pod)
-        return next(labels, "") or ("" if owner is None else self._queue_of_owner[owner])
+        key = self._workload_key(pod)
+        return next(labels, "") or ("" if key is None else self._local_queue_of_workload[key])
 
     def _excess(self, pod: Pod, count: int) -> str:
         """Return of which resource so many pods need more than their ClusterQueue can ever have.
@@ -666,77 +624,60 @@ class Kueue:
         The text is empty where some flavor of each resource could have room for them.
         """
         name = self._cluster_queue_of(pod, note=False)
-        if name is None:
-            return ""
-        queue = self._queues[name]
-        for resource, demand in pod.demand:
-            flavors = [flavor for listed, flavor in queue.quotas if listed == resource]
-            if not flavors or resource == PODS:
-                continue
-            columns = [(resource, flavor) for flavor in flavors]
-            largest = max(
-                amount(resource, self._largest_amount_of(name, column)) for column in columns
-            )
+        for resource, demand in pod.demand if name is not None else ():
+            largest = self._largest[self._path(name)].get(resource) if name is not None else None
             request = count * demand
-            if request > largest:
+            if largest is not None and resource != PODS and request > amount(resource, largest):
                 unit = unit_of(resource)
-                request_text = quantity_text(request, resource, unit)
-                largest_text = quantity_text(largest, resource, unit)
                 return (
-                    f"{request_text} at once, more than the {largest_text} that "
-                    f"ClusterQueue {name!r} can ever have"
+                    f"{quantity_text(request, resource, unit)} at once, more than the "
+                    f"{quantity_text(amount(resource, largest), resource, unit)} that ClusterQueue "
+                    f"{name!r} can ever have"
                 )
         return ""
 
-    def _largest_amount_of(self, name: str, column: Column) -> Fraction:
-        """Return the most that a ClusterQueue can ever have of a resource and flavor.
+    @cached_property
+    def _largest(self) -> dict[str, Amounts]:
+        """The most that each ClusterQueue can ever have of a resource in one flavor, by path.
 
-        It is computed once: thousands of pods ask for the same queue, and it sums over all queues.
+        It is A of ``models/trees/quotas.py``, in fractions, before there is an Instance; ``owned`` is S.
         """
-        key = name, column
-        if key not in self._largest_amounts:
-            queue = self._queues[name]
-            nominal = queue.quotas[column]["nominal"]
-            largest = self._largest_amount(queue, nominal, column, ()) if queue.parent else nominal
-            self._largest_amounts[key] = largest
-        return self._largest_amounts[key]
+        rows = {path: queue for path, queue, _ in self._rows()}
+        paths = {above: None for path in rows for above in fairlp.queues.lineage(path)[1:]}
+        highest_first = sorted(paths, key=lambda path: path.count("/"))
+        owned: dict[str, dict[Column, Fraction]] = {path: {} for path in highest_first}
+        reserved: dict[str, dict[Column, Fraction]] = {path: {} for path in highest_first}
+        for path in reversed(highest_first):
+            quotas = rows[path].quotas if path in rows else {}
+            add_amounts(owned[path], {column: each["nominal"] for column, each in quotas.items()})
+            for column, total in owned[path].items():
+                lending = quotas.get(column, {}).get("lending", total)
+                reserved[path][column] = max(total - lending, Fraction(0))
+                lent = {column: total - reserved[path][column]}
+                add_amounts(owned.get(fairlp.queues.parent_of(path), {}), lent)
 
-    def _largest_amount(
-        self, queue: _QuotaQueue, owned: Fraction, column: Column, below: tuple[str, ...]
-    ) -> Fraction:
-        """Return the largest amount that a queue with a parent can have: its own, and borrowed.
+        most: dict[str, dict[Column, Fraction]] = {}
+        largest: dict[str, Amounts] = {}
+        for path in highest_first:
+            of_parent = most.get(fairlp.queues.parent_of(path))
+            most[path] = dict(owned[path])
+            largest[path] = {}
+            for column, total in owned[path].items():
+                if of_parent is not None:
+                    quota = rows[path].quotas.get(column, {}) if path in rows else {}
+                    total = reserved[path][column] + of_parent[column]
+                    if "borrowing" in quota:
+                        total = min(total, owned[path][column] + quota["borrowing"])
+                    most[path][column] = total
+                largest[path][column[0]] = max(total, largest[path].get(column[0], total))
+        return largest
 
-        It is A of ``models/trees/quotas.py``, of one column and in fractions, before there is an
-        Instance. ``owned`` is S of the queue, ``below`` the cohorts below it; a cohort that is
-        above itself counts as a root.
-        """
-        cohort = self._cohorts.get(queue.parent)
-        available = self._owned(queue.parent, column, ())  # to the parent
-        is_root = cohort is None or not cohort.parent or cohort.parent in (*below, queue.parent)
-        if cohort is not None and not is_root:
-            available = self._largest_amount(cohort, available, column, (*below, queue.parent))
-
-        largest = queue.reserved(owned, column) + available
-        borrowing = queue.quotas.get(column, {}).get("borrowing")
-        return largest if borrowing is None else min(largest, owned + borrowing)
-
-    def _owned(self, cohort: str, column: Column, above: tuple[str, ...]) -> Fraction:
-        """Return a cohort's own amount and the amounts that those below it lend (S).
-
-        ``above`` are the cohorts above it, which do not count below it as well.
-        """
-        total = Fraction(0)
-        if cohort in self._cohorts:
-            total += self._cohorts[cohort].quotas.get(column, {}).get("nominal", Fraction(0))
-        for name, child in self._cohorts.items():
-            if child.parent == cohort and name not in (*above, cohort):
-                owned = self._owned(name, column, (*above, cohort))
-                total += owned - child.reserved(owned, column)
-        for queue in self._queues.values():
-            if queue.parent == cohort:
-                owned = queue.quotas.get(column, {}).get("nominal", Fraction(0))
-                total += owned - queue.reserved(owned, column)
-        return total
+    def _rows(self) -> Iterator[tuple[str, _QuotaQueue, bool]]:
+        """Yield path and quotas of cohorts and ClusterQueues, and whether each is a cohort."""
+        for name, cohort in self._cohorts.items():
+            yield "/".join([*self._above(cohort.parent), name_in_path(name)]), cohort, True
+        for name, queue in self._queues.items():
+            yield self._path(name), queue, False
 
     def _path(self, name: str) -> str:
         """Return the path of a ClusterQueue: its cohorts from the root down, and its name."""
@@ -770,26 +711,20 @@ class Kueue:
 
         nominal_below: dict[str, Amounts] = {}  # of each cohort, with its own
         borrowing: dict[str, Limits] = {}  # of each cohort below another
-        for name, cohort in self._cohorts.items():
-            ancestors = self._above(cohort.parent)
-            path = "/".join([*ancestors, name_in_path(name)])
-            self._put_queue(cluster, path, cohort)
-            if cohort.parent and cohort.quotas:
-                borrowing[path] = cohort.summed("borrowing")
-            for ancestor in fairlp.queues.lineage(path)[1 : len(ancestors) + 2]:
-                add_amounts(nominal_below.setdefault(ancestor, {}), cohort.nominal)
-        for name, queue in self._queues.items():
-            ancestors = self._above(queue.parent)
-            path = self._path(name)
+        for path, queue, is_cohort in self._rows():
             self._put_queue(cluster, path, queue)
-            row = cluster.queue(path)
-            row["guarantee"] = in_units(queue.nominal)
-            row["cap"] = in_units(_largest_use(queue, in_cohort=bool(ancestors)))
-            for ancestor in fairlp.queues.lineage(path)[1 : len(ancestors) + 1]:
+            lineage = fairlp.queues.lineage(path)[1:]
+            if not is_cohort:
+                row = cluster.queue(path)
+                row["guarantee"] = in_units(queue.nominal)
+                row["cap"] = in_units(_largest_use(queue, in_cohort=len(lineage) > 1))
+                lineage.pop()
+            elif queue.parent and queue.quotas:
+                borrowing[path] = queue.summed("borrowing")
+            for ancestor in lineage:
                 add_amounts(nominal_below.setdefault(ancestor, {}), queue.nominal)
 
         # A cohort may use the quotas below it and borrow within its limit; no cohort lends to a root.
-        queue_paths = self._paths.values()
         for path, total in nominal_below.items():
             if path in borrowing:
                 cluster.queue(path)["cap"] = {
@@ -797,7 +732,7 @@ class Kueue:
                     for resource, limit in borrowing[path].items()
                     if limit is not None
                 }
-            if "/" not in path and path not in queue_paths:
+            if "/" not in path:
                 cluster.queue(path)["cap"] = in_units(total)
 
     def _put_rules(self, cluster: Cluster) -> None:
@@ -816,18 +751,12 @@ class Kueue:
                 "Kueue's fair sharing is off (its default; the queues have no weights and no weighted "
                 "shares, which they have where it is on)"
             )
-        names_of = {
-            policy: ", ".join(
-                name for name, queue in self._queues.items() if queue.reclaims == policy
-            )
-            for policy in ("Never", "LowerPriority")
-        }
-        if any(queue.reclaims for queue in queues):
-            exceptions = "; ".join(f"{policy} for {n}" for policy, n in names_of.items() if n)
-            cluster.preemption = (
-                "Kueue takes back what a queue lent as its reclaimWithinCohort says"
-                + (f" ({exceptions})" if exceptions else "")
-            )
+        policies: dict[str, list[str]] = {}
+        for name, queue in self._queues.items():
+            if queue.reclaims:
+                policies.setdefault(queue.reclaims, []).append(name)
+        rules = [f"{policy} of {', '.join(names)}" for policy, names in policies.items()]
+        cluster.preemption = f"reclaimWithinCohort is {', '.join(rules)}" if rules else ""
 
     def _put_queue(self, cluster: Cluster, path: str, queue: _QuotaQueue) -> None:
         """Put weight and quotas of a queue or cohort on its row; a root borrows nothing."""
@@ -889,13 +818,11 @@ class Kueue:
 
     def _put_usage(self, cluster: Cluster) -> None:
         """Put the usage of admitted Workloads on the queues."""
-        for admission in self._admissions:
-            if admission.queue not in self._queues:
-                continue
-            total = cluster.admitted.setdefault(self._path(admission.queue), {})
-            for usage in admission.usage:
-                column = self._column(usage.resource, usage.flavor)
-                add_amounts(total, {column: amount(usage.resource, usage.amount)})
+        for workload in self._workloads.values():
+            if workload.queue in self._queues:
+                total = cluster.admitted.setdefault(self._path(workload.queue), {})
+                for (resource, flavor), usage in workload.usage.items():
+                    add_amounts(total, {self._column(resource, flavor): amount(resource, usage)})
 
     def _put_past(self, cluster: Cluster) -> None:
         """Put what LocalQueues have consumed on namespaces in ClusterQueues.
@@ -937,70 +864,62 @@ def _quota_amounts(entry: Record) -> Amounts:
     return amounts
 
 
-def _is_queued(manifest: Record, conditions: dict[str, Record]) -> bool:
+def _status(conditions: dict[str, Record], kind: str) -> str:
+    """Return the status of a condition: ``True``, ``False``, or empty where it is not there."""
+    return text_at(conditions.get(kind), "status")
+
+
+def _is_queued(spec: Record, conditions: dict[str, Record]) -> bool:
     """Whether a Workload has a turn in its queue: it is active, and is not requeued later."""
-    is_active = value_at(manifest, "spec", "active", kind=bool, default=True)
-    return is_active and text_at(conditions.get("Requeued", {}), "status") != "False"
+    is_active = value_at(spec, "active", kind=bool, default=True)
+    return is_active and _status(conditions, "Requeued") != "False"
 
 
-def _queued_since(manifest: Record, conditions: dict[str, Record]) -> str:
-    """Return since when a Workload has its turn: since it was created, or evicted for what it waits."""
-    evicted = conditions.get("Evicted", {})
-    if text_at(evicted, "status") == "True" and text_at(evicted, "reason") in _NEW_TURN:
-        return text_at(evicted, "lastTransitionTime")
-    return text_at(manifest, "metadata", "creationTimestamp")
+def _queued_since(conditions: dict[str, Record]) -> str:
+    """Return when a Workload got a new turn; empty where it has that of its creation."""
+    evicted = conditions.get("Evicted")
+    is_new = _status(conditions, "Evicted") == "True" and text_at(evicted, "reason") in _NEW_TURN
+    return text_at(evicted, "lastTransitionTime") if is_new else ""
 
 
-def _workload_gate(manifest: Record, conditions: dict[str, Record]) -> str:
+def _workload_gate(spec: Record, status: Record, conditions: dict[str, Record]) -> str:
     """Return why a Workload may not run even with room for it; empty where it may."""
-    if value_at(manifest, "spec", "active", kind=bool, default=True) is False:
+    if value_at(spec, "active", kind=bool, default=True) is False:
         return "it is not active"
-    reserved = conditions.get("QuotaReserved", {})
+    reserved = conditions.get("QuotaReserved")
     if text_at(reserved, "reason") in _REFUSALS:
         return text_at(reserved, "message")
-    if text_at(conditions.get("Requeued", {}), "status") == "False":
-        time = text_at(manifest, "status", "requeueState", "requeueAt")
+    if _status(conditions, "Requeued") == "False":
+        time = text_at(status, "requeueState", "requeueAt")
         message = text_at(conditions["Requeued"], "message")
         return f"it is requeued{f', at {time}' if time else ''}{f': {message}' if message else ''}"
     return ""
 
 
-def _pending_checks(manifest: Record, conditions: dict[str, Record]) -> str:
+def _pending_checks(status: Record, conditions: dict[str, Record]) -> str:
     """Return the admission checks that a Workload with quota waits for; empty for none."""
-    if text_at(conditions.get("Admitted", {}), "status") == "True":
-        return ""
-    checks = list_at(manifest, "status", "admissionChecks")
-    pending = [check for check in checks if text_at(check, "state") not in ("Ready", "")]
+    checks = {} if _status(conditions, "Admitted") == "True" else status
     return ", ".join(
         f"admission check {text_at(check, 'name')} is {text_at(check, 'state')}"
-        for check in pending
+        for check in list_at(checks, "admissionChecks")
+        if text_at(check, "state") not in ("Ready", "")
     )
-
-
-def _topology(pod_set: Record) -> tuple[str, ...]:
-    """Return the constraint of pods that are placed by the topology of nodes; empty for none."""
-    return (_TOPOLOGY,) if mapping_at(pod_set, "topologyRequest") else ()
-
-
-def _is_topology(annotation: str) -> bool:
-    """Whether an annotation of a pod asks for a topology."""
-    return annotation.startswith(_TOPOLOGY_ANNOTATION) and annotation.endswith("-topology")
 
 
 def _quota_message(conditions: dict[str, Record]) -> str:
     """Return what Kueue says of a Workload that has no quota yet."""
-    reserved = conditions.get("QuotaReserved", {})
-    return "" if text_at(reserved, "status") == "True" else text_at(reserved, "message")
+    is_reserved = _status(conditions, "QuotaReserved") == "True"
+    return "" if is_reserved else text_at(conditions.get("QuotaReserved"), "message")
 
 
-def _admitted_usage(admission: Record) -> list[_Usage]:
+def _admitted_usage(assignments: Iterable[Record]) -> dict[Column, Fraction]:
     """Return the usage of an admitted Workload by resource and flavor."""
-    usage = []
-    for assignment in list_at(admission, "podSetAssignments"):
+    usage: dict[Column, Fraction] = {}
+    for assignment in assignments:
         flavors = mapping_at(assignment, "flavors")
         for resource, value in mapping_at(assignment, "resourceUsage").items():
             if resource in flavors:
-                usage.append(_Usage(resource, str(flavors[resource]), quantity(value)))
+                add_amounts(usage, {(resource, str(flavors[resource])): quantity(value)})
     return usage
 
 

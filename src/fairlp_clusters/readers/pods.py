@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +75,10 @@ class Place(NamedTuple):
     selector: tuple[Requirement, ...]
     terms: tuple[tuple[Requirement, ...], ...] | None
     tolerations: tuple[Toleration, ...]
+
+
+#: Of pods that ask for nothing of their nodes, and tolerate no taint.
+ANYWHERE = Place((), None, ())
 
 
 class AnyOf(NamedTuple):
@@ -432,13 +437,13 @@ class Pod(NamedTuple):
     name: str
     namespace: str
     owner: str
-    demand: Demand
-    place: Place | AnyOf
-    node: str
-    since: str | None
-    labels: Record
-    annotations: Record
-    scheduler: str
+    demand: Demand = ()
+    place: Place | AnyOf = ANYWHERE
+    node: str = ""
+    since: str | None = None
+    labels: Mapping[str, Any] = MappingProxyType({})
+    annotations: Mapping[str, Any] = MappingProxyType({})
+    scheduler: str = ""
     tasks: int = 1
     gate: str = ""
     priority: float | None = None

@@ -18,14 +18,14 @@ from .cluster import (
     Floats,
     Record,
 )
-from .rows import InQueues, Row
+from .rows import Row
 
 #: So often a guarantee without servers is lowered by what has none; then it is left out.
 _TRIES = 30
 
 
 def queue_rows(
-    cluster: Cluster, rows: list[Row], resources: list[str], pool: np.ndarray, in_use: InQueues
+    cluster: Cluster, rows: list[Row], resources: list[str], pool: np.ndarray
 ) -> dict[str, Record]:
     """Return weight, guarantee, cap and quotas of each queue by path, as an instance takes them.
 
@@ -40,9 +40,6 @@ def queue_rows(
     resources : list of str
     pool : ndarray, shape (R,)
         The capacity of all nodes.
-    in_use : mapping
-        By queue and resource, the part of its guarantee and cap that is in use already; empty for
-        an instance of the whole capacity.
     """
     used_paths = [row.leaf.queue for row in rows]
     table: dict[str, Record] = {
@@ -55,31 +52,23 @@ def queue_rows(
     for path, queue in cluster.queues.items():
         row: Record = {"weight": queue.get("weight", 1.0)}
         for kind in ("guarantee", "cap"):
-            row[kind] = _limits_left(cluster, path, kind, resources, in_use.get(path, {}))
+            row[kind] = _limits(cluster, path, kind, resources)
         _lower_to_caps(cluster, path, row)
-        if not in_use:
-            row |= _quotas(queue, resources)
-            _lower_to_pool(cluster, path, row, capacity)
+        row |= _quotas(queue, resources)
+        _lower_to_pool(cluster, path, row, capacity)
         table[path] = row
 
-    _note_excess_guarantees(cluster, table, capacity)
     return table
 
 
-def _limits_left(
-    cluster: Cluster, path: str, kind: str, resources: list[str], in_use: Floats
-) -> Floats:
-    """Return the finite amounts of a queue's guarantee or cap, less those in use."""
+def _limits(cluster: Cluster, path: str, kind: str, resources: list[str]) -> Floats:
+    """Return the finite amounts of a queue's guarantee or cap."""
     limits = cluster.queues[path].get(kind, {})
     finite = {resource: limit for resource, limit in limits.items() if math.isfinite(limit)}
     for resource in sorted(set(finite) - set(resources)):
         message = f"{kind} of {resource!r}, which is no resource here"
         cluster.note("", f"queue {path!r}", message, "left out")
-    return {
-        resource: max(limit - in_use.get(resource, 0.0), 0.0)
-        for resource, limit in finite.items()
-        if resource in resources
-    }
+    return {r: max(limit, 0.0) for r, limit in finite.items() if r in resources}
 
 
 def _lower_to_caps(cluster: Cluster, path: str, row: Record) -> None:
@@ -134,29 +123,6 @@ def _quotas(queue: Record, resources: list[str]) -> Record:
             if column.partition(fairlp.queues.AT)[0] in resources
         }
     return quotas
-
-
-def _note_excess_guarantees(cluster: Cluster, table: dict[str, Record], pool: Floats) -> None:
-    """Note guarantees of children that add up to more than their parent's cap, or than the pool."""
-    children: dict[str, list[str]] = {}
-    for path in table:
-        if path != fairlp.queues.ROOT:
-            children.setdefault(fairlp.queues.parent_of(path), []).append(path)
-
-    # Of each queue its own guarantee, or those of its children, if they are more together.
-    totals = {path: dict(queue.get("guarantee", {})) for path, queue in table.items()}
-    for parent in sorted(children, key=lambda path: len(fairlp.queues.lineage(path)), reverse=True):
-        paths = children[parent]
-        place = f"queue {parent!r}" if parent else "the root"
-        for resource, capacity in pool.items():
-            total = sum(totals[path].get(resource, 0.0) for path in paths)
-            totals[parent][resource] = max(totals[parent].get(resource, 0.0), total)
-            limit = table[parent].get("cap", {}).get(resource, capacity)
-            if total > limit and not math.isclose(total, limit):
-                message = (
-                    f"guarantees of {resource!r} below it add up to {total:g}, more than {limit:g}"
-                )
-                cluster.note("", place, message, "unchanged")
 
 
 def with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -18,7 +18,6 @@ from .cluster import (
     Group,
     Leaf,
     Node,
-    add_amounts,
     name_in_path,
     unique_labels,
 )
@@ -32,17 +31,13 @@ USE_DISCREPANCY = 0.05
 #: Why tasks run nowhere that have nodes.
 _STRANDED = "no node may take other tasks of its job, and all of them run at once"
 
-#: Amounts by queue and resource.
-InQueues = dict[str, dict[str, float]]
-
 
 @dataclass(eq=False)
 class Row:
     """A user of the instance: its leaf and group, running tasks, and where new ones may run.
 
     ``running`` counts tasks by position of the node, later of the server; ``allowed`` is a mask of
-    the nodes that take new tasks of it, None for all. ``staying`` are the servers of its own, for
-    tasks on nodes that would not take them now. ``nowhere`` is why no node may take a task of it
+    the nodes that take new tasks of it, None for all. ``nowhere`` is why no node may take a task of it
     that waits, and ``stranded`` counts tasks that wait for others of their jobs, which no node may
     take. ``job_size`` are the tasks of each of its jobs, where all of them have as many. A row is
     equal to itself alone.
@@ -52,7 +47,6 @@ class Row:
     group: Group
     running: dict[int, int]
     allowed: np.ndarray | None
-    staying: list[int] = field(default_factory=list)
     nowhere: str = ""
     stranded: int = 0
     job_size: int = 1
@@ -310,13 +304,3 @@ def note_overcommitment(
         message = f"{in_use}, of {offered[k, r]:g}"
         action = "observed all the same; nothing of it is free"
         cluster.note(nodes[k].file, f"node {nodes[k].name!r}", message, action)
-
-
-def use_by_queue(rows: list[Row]) -> InQueues:
-    """Return the amounts of the tasks that run in each queue and below it, by resource."""
-    in_use: InQueues = {}
-    for row in rows:
-        tasks = sum(row.running.values())
-        for path in fairlp.queues.lineage(row.leaf.queue):
-            add_amounts(in_use.setdefault(path, {}), dict(row.leaf.demand), tasks)
-    return in_use

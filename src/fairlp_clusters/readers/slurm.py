@@ -48,7 +48,6 @@ from .slurm_nodes import (
     node_use,
     why_nowhere,
 )
-from .slurm_preemption import preemption_of
 from .slurm_records import is_text_record, record_of, text_blocks
 from .slurm_text import words_at
 from .sources import END, SLURM_CONFIG, is_json, is_slurm_qos, members
@@ -64,6 +63,8 @@ _PARTS_OF_GPUS = frozenset({"shard", "mps"})
 _UNNAMED = "(not named)"
 
 
+#: What that says of jobs that give way.
+_PREEMPTION = re.compile(r"^(Preempt(?:Type|Mode|ExemptTime))\s*=\s*(\S+)", re.MULTILINE)
 #: The version in what ``scontrol show config`` prints.
 _VERSION = re.compile(r"^SLURM_VERSION\s*=\s*(\S+)", re.MULTILINE)
 
@@ -112,7 +113,8 @@ class SlurmReader:
         text = read_text(path)
         if text.startswith(SLURM_CONFIG):
             self.accounts.half_life = read_half_life(text)
-            self.cluster.preemption = preemption_of(text)
+            settings = ", ".join(map("=".join, _PREEMPTION.findall(text)))
+            self.cluster.preemption = f"{settings} (scontrol show config)" if settings else ""
             match = _VERSION.search(text)
             self.cluster.version = match[1] if match else self.cluster.version
         elif is_text_record(text):
@@ -337,31 +339,40 @@ class SlurmReader:
 
         Jobs that need licences which the dump does not list wait as others do.
         """
-
-        def order(job: SlurmJob) -> tuple[float, str]:
-            return -(job.priority or 0.0), job.since or ""
-
-        for job in sorted(self.jobs.values(), key=order):
-            if not job.licences or job.runs:
-                continue
+        jobs = [job for job in self.jobs.values() if job.licences and not job.runs]
+        for job in sorted(jobs, key=lambda job: (-(job.priority or 0.0), job.since or "")):
             if LICENCES in job.held_portions:
-                count = job.held_portions[LICENCES]
-                reason = self.licences.lacking(job.licences) or LICENCES
-                self.jobs[job.name] = job._replace(held_portions={reason: count})
-            if not job.waiting_portions:
-                continue
-            unlisted = self.licences.unlisted(job.licences)
-            if unlisted:
-                left_out = (*job.left_out, f"licences ({','.join(unlisted)})")
-                job = job._replace(left_out=left_out)
-                message = f"it needs licences that the dump does not list ({','.join(unlisted)})"
-                action = "left out; scontrol show licenses lists them"
-                self.note(*job.where, message, action)
-            copies = job.waiting_portions // job.node_count
-            startable, reason = self.licences.take(job.licences, copies)
-            if startable < copies:
-                job = job.held((copies - startable) * job.node_count, reason)
+                reason = self.licences.take(job.licences, 0) or LICENCES
+                job = job._replace(held_portions={reason: job.held_portions[LICENCES]})
+            elif job.waiting_portions:
+                unlisted = self.licences.unlisted(job.licences)
+                if unlisted:
+                    left_out = (*job.left_out, f"licences ({unlisted})")
+                    job = job._replace(left_out=left_out)
+                    message = f"it needs licences that the dump does not list ({unlisted})"
+                    self.note(*job.where, message, "left out; scontrol show licenses lists them")
+                copies = job.waiting_portions // job.node_count
+                startable = self.licences.copies(job.licences, copies)
+                reason = self.licences.take(job.licences, startable)
+                if startable < copies:
+                    job = job.held((copies - startable) * job.node_count, reason)
             self.jobs[job.name] = job
+
+    def _hold_incomplete_components(self) -> None:
+        """Hold the parts of heterogeneous jobs of which another part is held or not in the dump."""
+        components: dict[str, list[SlurmJob]] = defaultdict(list)
+        for job in self.jobs.values():
+            if job.components and not job.runs:
+                components[job.components].append(job)
+        for number, jobs in components.items():
+            count = max(job.component_count for job in jobs)
+            reasons = [reason for job in jobs for reason in job.held_portions]
+            reason = f"other parts of heterogeneous job {number} are not in the dump"
+            if reasons:
+                reason = f"another part of heterogeneous job {number} is held: {reasons[0]}"
+            for job in jobs:
+                if job.waiting_portions and (reasons or len(jobs) < max(count, 2)):
+                    self.jobs[job.name] = job.held(job.waiting_portions, reason)
 
     def _name_shards(self) -> None:
         """Name the constraint of jobs that ask for GPUs of nodes that also count parts of these."""
@@ -379,25 +390,6 @@ class SlurmReader:
                 masks[job.place] = bool((mask & shared).any())
             if masks[job.place]:
                 self.jobs[name] = job._replace(left_out=(*job.left_out, SHARDS))
-
-    def _hold_incomplete_components(self) -> None:
-        """Hold the parts of heterogeneous jobs of which another part is held or not in the dump."""
-        components: dict[str, list[SlurmJob]] = defaultdict(list)
-        for job in self.jobs.values():
-            if job.components and not job.runs:
-                components[job.components].append(job)
-        for number, jobs in components.items():
-            count = max(job.component_count for job in jobs)
-            reasons = [reason for job in jobs for reason in job.held_portions]
-            if reasons:
-                reason = f"another part of heterogeneous job {number} is held: {reasons[0]}"
-            elif len(jobs) < max(count, 2):
-                reason = f"other parts of heterogeneous job {number} are not in the dump"
-            else:
-                continue
-            for job in jobs:
-                if job.waiting_portions:
-                    self.jobs[job.name] = job.held(job.waiting_portions, reason)
 
     def _job_counts(self) -> dict[str, int]:
         """Return how many jobs run, wait and are held, as ``squeue -r`` counts them."""

@@ -29,46 +29,26 @@ from .cluster import (
 from .slurm_text import UNCOUNTED, number, tres, whole_number
 
 _ROOT = "root"
-#: Columns by what they mean: those of sacctmgr, and of sshare.
 _SHARE_COLUMNS = ("Share", "RawShares", "Fairshare")
-_READ_COLUMNS = frozenset(
-    {
-        "Cluster",
-        "Account",
-        "User",
-        "Partition",
-        "GrpTRES",
-        "ParentName",
-        "Par Name",
-        *_SHARE_COLUMNS,
-    }
-)
+#: Columns of sacctmgr and of sshare that are read, or computed.
+_COLUMNS = frozenset(
+    """
+    Cluster Account User Partition GrpTRES ParentName Share RawShares Fairshare NormShares RawUsage
+    NormUsage EffectvUsage FairShare LevelFS TRESRunMins ID Lft Rgt
+    """.split()  # noqa: SIM905
+) | {"Par Name"}
+_NO_CAP = "no cap is taken from it"
+_DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 #: What ``Fairshare=parent`` is as a number (``SLURMDB_FS_USE_SHARE_OF_PARENT``).
 _SHARE_OF_PARENT = "2147483647"
 #: Figures of decayed usage, and the columns of sshare that have them.
 _FIGURE_COLUMNS = {"usage": "RawUsage", "fairshare": "FairShare"}
 #: The half-life of that usage in what ``scontrol show config`` prints, and Slurm's own, in seconds.
 _HALF_LIFE = re.compile(
-    r"^PriorityDecayHalfLife\s*=\s*"
-    r"(?:(?P<days>[0-9]{1,6})-)?(?P<hours>[0-9]{1,6}):(?P<minutes>[0-9][0-9]):(?P<seconds>[0-9][0-9])\s*$",
+    r"^PriorityDecayHalfLife\s*=\s*(?:([0-9]{1,6})-)?([0-9]{1,6}):([0-9][0-9]):([0-9][0-9])\s*$",
     re.MULTILINE,
 )
 _DEFAULT_HALF_LIFE = 7 * 86400.0
-#: Columns that sshare computes.
-_COMPUTED_COLUMNS = frozenset(
-    {
-        "NormShares",
-        "RawUsage",
-        "NormUsage",
-        "EffectvUsage",
-        "FairShare",
-        "LevelFS",
-        "TRESRunMins",
-        "ID",
-        "Lft",
-        "Rgt",
-    }
-)
 
 
 @dataclass
@@ -79,7 +59,7 @@ class Account:
     sshare computes.
     """
 
-    parent: str | None
+    parent: str
     share: float | None
     cap: Floats
     figures: Floats = field(default_factory=dict)
@@ -91,10 +71,10 @@ class Accounts:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._note = notes.add
-        self._accounts: dict[str, Account] = {}
-        self._users: dict[tuple[str, str], Account] = {}
-        #: Accounts and users that sshare lists (True), and those that associations do (False).
-        self._read: set[tuple[bool, Any]] = set()
+        #: By account and user, which is empty for the account itself.
+        self._rows: dict[tuple[str, str], Account] = {}
+        #: Those that sshare lists (True), and those that associations do (False).
+        self._read: set[tuple[bool, tuple[str, str]]] = set()
         self._missing: set[str] = set()
         self._chains: dict[str, list[str]] = {}
         #: Seconds in which past use fades by half; None where the dump does not say.
@@ -102,88 +82,80 @@ class Accounts:
 
     def read_table(self, text: str, file: str) -> None:
         """Read the text that ``sacctmgr show assoc --parsable2`` or ``sshare -l -P`` prints."""
-        lines = text.splitlines() or [""]
-        headers = [header.strip() for header in lines[0].split("|")]
-        indentations = {len(line) - len(line.lstrip(" ")) for line in lines[1:]}
+        first, *lines = text.splitlines() or [""]
+        headers = [header.strip() for header in first.split("|")]
+        indentations = {len(line) - len(line.lstrip(" ")) for line in lines}
         if len(indentations) == 1 and not {"ParentName", "Par Name"} & set(headers):
             message = "neither parents nor indentation tell which account is above which"
             action = "all stand at the root (sacctmgr … tree, format=…,ParentName)"
             self._note(file, "line 1", message, action)
 
         parents: list[str] = []  # the account at each depth of indentation
-        for count, line in enumerate(lines[1:], 2):
+        for count, line in enumerate(lines, 2):
             where = file, f"line {count}"
-            if not line.strip():
-                continue
             cells = line.split("|")
-            if len(cells) != len(headers):
+            if len(cells) == len(headers):
+                self._read_row(dict(zip(headers, cells, strict=True)), parents, where)
+            elif line.strip():
                 message = (
                     f"{len(cells)} cells, where the header has {len(headers)} (is it cut off?)"
                 )
                 self._note(*where, message, "left out")
-                continue
-            row = dict(zip(headers, cells, strict=True))
-            self._read_row(row, parents, where)
 
     def _read_row(self, row: dict[str, str], parents: list[str], where: Where) -> None:
         """Read a row of a table; ``parents`` are the accounts of the rows above it, by depth."""
         indented = row.get("Account", "")
         depth = len(indented) - len(indented.lstrip(" "))
-        account = indented.strip()
-        user = row.get("User", "").strip()
-        parent = (row.get("ParentName") or row.get("Par Name") or "").strip()
+        row = {header: cell.strip() for header, cell in row.items()}
+        account, user = row.get("Account", ""), row.get("User", "")
+        parent = row.get("ParentName") or row.get("Par Name") or ""
         if not user:
             del parents[depth:]
             parent = parent or (parents[-1] if parents else "")
             parents += [account] * (depth + 1 - len(parents))
-
         for header, cell in row.items():
-            if header not in _READ_COLUMNS | _COMPUTED_COLUMNS and cell.strip():
+            if cell and header not in _COLUMNS:
                 self._note(*where, f"column {header!r}", "left out")
 
-        shares = (row.get(header, "").strip() for header in _SHARE_COLUMNS)
-        share = next(filter(None, shares), "1")
+        share = next(filter(None, map(row.get, _SHARE_COLUMNS)), "1")
         figures = None
         if "RawShares" in row:  # a table of sshare
-            cells = {name: row.get(header, "").strip() for name, header in _FIGURE_COLUMNS.items()}
+            cells = {name: row.get(header, "") for name, header in _FIGURE_COLUMNS.items()}
             figures = {
-                name: float(cell)
-                for name, cell in cells.items()
-                if re.fullmatch(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+", cell)
+                name: float(cell) for name, cell in cells.items() if _DECIMAL.fullmatch(cell)
             }
-        cap = partial(tres, row.get("GrpTRES", "").strip())
-        self._add(where, (account, user, parent), share, cap, figures)
+        self._add(where, (account, user, parent), share, figures, row.get("GrpTRES", ""))
 
     def read_association(self, entry: Any, file: str) -> None:
         """Read an association as ``sacctmgr --json`` prints it."""
-        account = text_at(entry, "account")
-        user = text_at(entry, "user")
-        parent = text_at(entry, "parent_account")
+        keys = ("account", "user", "parent_account")
+        account, user, parent = (text_at(entry, key) for key in keys)
         where = file, f"association of {user or account!r}"
         share = _share_as_text(entry.get("shares_raw"))
-        self._add(where, (account, user, parent), share, partial(_association_cap, entry))
+        cap = ""
+        with self._notes.noting(*where, _NO_CAP):
+            cap = _association_cap(entry)
+        self._add(where, (account, user, parent), share, None, cap)
 
     def read_share(self, entry: Any, file: str) -> None:
         """Read an entry of ``sshare --json``."""
         name = text_at(entry, "name")
         parent = text_at(entry, "parent")
         is_user = "USER" in list_at(entry, "type")
-        names = (parent, name, "") if is_user else (name, "", parent)
-        factor = None  # accounts have none
-        if is_user:
-            factor = number(mapping_at(entry, "fairshare").get("factor"))
-        computed = {"usage": number(entry.get("usage")), "fairshare": factor}
+        computed = {"usage": number(entry.get("usage"))}
+        if is_user:  # accounts have no factor
+            computed["fairshare"] = number(mapping_at(entry, "fairshare").get("factor"))
         figures = {key: value for key, value in computed.items() if value is not None}
-        where = file, f"share of {name!r}"
-        self._add(where, names, _share_as_text(entry.get("shares")), dict, figures)
+        names = (parent, name, "") if is_user else (name, "", parent)
+        self._add((file, f"share of {name!r}"), names, _share_as_text(entry.get("shares")), figures)
 
     def _add(
         self,
         where: Where,
         names: tuple[str, str, str],
         share: str,
-        cap: Callable[[], Record],
-        figures: Floats | None = None,
+        figures: Floats | None,
+        cap: str = "",
     ) -> None:
         """Add an association or, with ``figures``, a line of sshare, whose share Slurm itself uses.
 
@@ -193,30 +165,23 @@ class Accounts:
         if not account:
             self._note(*where, "it has no account", "left out")
             return
-
-        # Its cap
-        try:
-            limits = {resource: float(amount) for resource, amount in cap().items()}
-        except EntryError as error:
-            self._note(*where, str(error), "no cap is taken from it")
-            limits = {}
+        limits: Floats = {}
+        with self._notes.noting(*where, _NO_CAP):
+            limits = {resource: float(amount) for resource, amount in tres(cap).items()}
         for resource in sorted(UNCOUNTED & set(limits)):
             self._note(*where, f"limit of {resource!r}", "left out: it is no resource of nodes")
             del limits[resource]
-
-        # Its share
         weight = self._weight(share, where, bool(user))
 
         # An association has the cap, a line of sshare the share and the figures.
-        table: Any = self._users if user else self._accounts
-        key: Any = (account, user) if user else account
+        key = account, user
         source = (figures is not None, key)
         if source in self._read:
             message = f"an earlier line is of {user or account!r} in {account!r}"
             self._note(*where, message, "left out")
             return
         self._read.add(source)
-        row: Account = table.setdefault(key, Account(parent or None, weight, limits))
+        row = self._rows.setdefault(key, Account(parent, weight, limits))
         if figures is None:
             row.cap = limits
         else:
@@ -226,12 +191,10 @@ class Accounts:
     def _weight(self, share: str, where: Where, of_user: bool) -> float | None:
         """Return the weight of a share; None for an account that has the share of its parent."""
         if share in ("parent", _SHARE_OF_PARENT):
-            action = (
-                "taken as 1"
-                if of_user
-                else "it weighs as much as all with tasks below it, who share at its parent"
+            action = "it weighs as much as all with tasks below it, who share at its parent"
+            self._note(
+                *where, "its share is that of its parent", "taken as 1" if of_user else action
             )
-            self._note(*where, "its share is that of its parent", action)
             return 1.0 if of_user else None
         weight = whole_number(share)
         if weight is None:
@@ -247,31 +210,27 @@ class Accounts:
         """Return the names of an account and of those above it, the highest first."""
         if account in self._chains:
             return self._chains[account]
-        names: dict[str, str] = {}  # as they stand in paths
-        ancestor: str | None = account
+        is_listed = any(not user for _, user in self._rows)
+        names: list[str] = []
+        ancestor = account
         while ancestor and ancestor != _ROOT and ancestor not in names:
-            names[ancestor] = name_in_path(ancestor)
-            is_missing = bool(self._accounts) and ancestor not in self._accounts
+            names.append(ancestor)
+            is_missing = is_listed and (ancestor, "") not in self._rows
             if is_missing and ancestor not in self._missing:
                 self._missing.add(ancestor)
                 place = f"account {ancestor!r}"
                 self._note("", place, "no line lists it", "it stands at the root")
-            ancestor = self._accounts[ancestor].parent if ancestor in self._accounts else None
+            ancestor = self._rows[ancestor, ""].parent if (ancestor, "") in self._rows else ""
         if ancestor in names:
             self._note("", f"account {ancestor!r}", "it is above itself", "it counts as a root")
-
-        chain = list(names.values())[::-1] if account else [name_in_path("")]
+        chain = [name_in_path(name) for name in reversed(names or ([""] if not account else []))]
         self._chains[account] = chain
         return chain
 
     def fill(self, cluster: Cluster) -> None:
         """Put weights, caps and sshare's figures on the queues of a cluster with its jobs."""
-        rows = {
-            "/".join(self._above(name)) if name != _ROOT else "": account
-            for name, account in self._accounts.items()
-        }
-        rows |= {self.path(*names): user for names, user in self._users.items()}
-        for path, row in rows.items():
+        for (account, user), row in self._rows.items():
+            path = self.path(account, user) if user else "/".join(self._above(account))
             cluster.queue(path).update({"weight": row.share, "cap": row.cap})
             if row.figures:
                 cluster.share_figures[path] = row.figures
@@ -293,21 +252,16 @@ class Accounts:
 
     def _put_past(self, cluster: Cluster) -> None:
         """Put what accounts and users have used on their queues, in CPUs times half-lives."""
-        used = {
-            path: figures["usage"]
-            for path, figures in cluster.share_figures.items()
-            if figures.get("usage", 0.0) > 0
-        }
-        if not used:
-            return
-        half_life = self.half_life
-        if half_life is None:
-            half_life = _DEFAULT_HALF_LIFE
+        figures = cluster.share_figures.items()
+        used = {path: each["usage"] for path, each in figures if each.get("usage", 0.0) > 0}
+        place = "the half-life of past use"
+        half_life = _DEFAULT_HALF_LIFE if self.half_life is None else self.half_life
+        if used and self.half_life is None:
             message = "PriorityDecayHalfLife is not in the dump (scontrol show config)"
-            self._note("", "the half-life of past use", message, "taken as 7 days, Slurm's default")
-        if half_life == 0:
+            self._note("", place, message, "taken as 7 days, Slurm's default")
+        if used and half_life == 0:
             message = "PriorityDecayHalfLife is 0, so that past use never fades"
-            self._note("", "the half-life of past use", message, "past use does not count")
+            self._note("", place, message, "past use does not count")
             return
         for path, seconds in used.items():
             cluster.past[path, ""] = {"cpu": seconds / half_life}
@@ -322,22 +276,19 @@ def read_half_life(text: str) -> float | None:
     match = _HALF_LIFE.search(text)
     if match is None:
         return None
-    hours, minutes, seconds = (int(match[unit]) for unit in ("hours", "minutes", "seconds"))
-    days = int(match["days"] or 0)
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
-def _association_cap(entry: Record) -> Amounts:
-    """Return the cap of an association of JSON (``max.tres.total``)."""
+def _association_cap(entry: Record) -> str:
+    """Return the cap of an association of JSON (``max.tres.total``) as text."""
     texts = []
     for limit in list_at(entry, "max", "tres", "total"):
         kind = text_at(limit, "type")
-        name = text_at(limit, "name")
-        resource = f"{kind}/{name}" if name else kind
+        resource = "/".join(filter(None, [kind, text_at(limit, "name")]))
         count = value_at(limit, "count", kind=int, default=0)
-        unit = "M" if kind == "mem" else ""
-        texts.append(f"{resource}={count}{unit}")
-    return tres(",".join(texts))
+        texts.append(f"{resource}={count}{'M' if kind == 'mem' else ''}")
+    return ",".join(texts)
 
 
 def _share_as_text(value: Any) -> str:

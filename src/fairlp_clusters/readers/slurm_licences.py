@@ -32,10 +32,11 @@ def licences_needed(text: str) -> Needs:
 
 
 class Licence(NamedTuple):
-    """How many of a licence there are, and are free."""
+    """How many of a licence there are, are free, and are left by jobs before the next."""
 
     total: int
     free: int
+    left: int
 
 
 class Licences:
@@ -43,7 +44,6 @@ class Licences:
 
     def __init__(self) -> None:
         self._licences: dict[str, Licence] = {}
-        self._left: dict[str, int] = {}
 
     def read(self, entry: Record, _file: str) -> None:
         """Read a licence."""
@@ -52,55 +52,34 @@ class Licences:
         free = number(entry.get("Free"))
         if not name or total is None or free is None:
             raise EntryError("it has no LicenseName, Total and Free")
-        self._licences[name] = Licence(int(total), int(free))
-        self._left[name] = int(free)
+        self._licences[name] = Licence(int(total), int(free), int(free))
 
-    def unlisted(self, needs: Mapping[str, int]) -> list[str]:
+    def unlisted(self, needs: Mapping[str, int]) -> str:
         """Return what a job needs that the dump does not list, such as ``matlab:2``."""
-        return [f"{name}:{count}" for name, count in needs.items() if name not in self._licences]
+        missing = [name for name in needs if name not in self._licences]
+        return ",".join(f"{name}:{needs[name]}" for name in missing)
 
-    def lacking(self, needs: Mapping[str, int]) -> str:
-        """Return why one job lacks licences; empty where enough are free, or not known."""
-        for name, count in needs.items():
-            if name in self._licences and self._licences[name].free < count:
-                return self._reason(name, count)
-        return ""
+    def copies(self, needs: Mapping[str, int], most: int) -> int:
+        """Return for how many of so many equal jobs the licences that are left suffice."""
+        left = [
+            max(self._licences[name].left, 0) // count
+            for name, count in needs.items()
+            if name in self._licences and count
+        ]
+        return min([most, *left])
 
-    def take(self, needs: Mapping[str, int], copies: int) -> tuple[int, str]:
-        """Take the licences of equal jobs from those left, and return for how many they suffice.
-
-        Parameters
-        ----------
-        needs : mapping
-            The licences of one of the jobs.
-        copies : int
-
-        Returns
-        -------
-        tuple of int and str
-            The jobs that have their licences, and why the others have not.
-        """
-        startable = copies
+    def take(self, needs: Mapping[str, int], copies: int) -> str:
+        """Take the licences of equal jobs, and return why another one lacks its own; empty if not."""
         reason = ""
         for name, count in needs.items():
-            if name not in self._licences or not count:
+            if name not in self._licences:
                 continue
-            enough = max(self._left[name], 0) // count
-            if enough < startable:
-                startable = enough
-                reason = self._reason(name, count)
-        for name, count in needs.items():
-            if name in self._left:
-                self._left[name] -= startable * count
-        return startable, reason
-
-    def _reason(self, name: str, count: int) -> str:
-        """Return why a job does not have its licences."""
-        total, free = self._licences[name]
-        reason = f"licence {name}: needs {count}, {free} of {total} free"
-        left = self._left[name]
-        if left < free and free >= count:
-            reason += f", of which jobs before it take {free - left}"
+            total, free, left = self._licences[name]
+            if left - copies * count < count:
+                reason = f"licence {name}: needs {count}, {free} of {total} free"
+                if left < free and free >= count:
+                    reason += f", of which jobs before it take {free - left}"
+            self._licences[name] = Licence(total, free, left - copies * count)
         return reason
 
     def limits_reached(self) -> dict[str, str]:

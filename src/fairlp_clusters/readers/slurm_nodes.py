@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -12,65 +11,26 @@ import numpy as np
 from .cluster import EntryError, Floats, Record, shown, text_at
 from .slurm_text import gres, number, tres
 
-_TOKEN = re.compile(r"[&|()]|[^&|()\s]+")
+_FEATURE = re.compile(r"[^\[\]()*,!\s]+")
 #: A disjunction of conjunctions of features.
 FeatureTerms = frozenset[frozenset[str]]
-_MOST_TERMS = 1000
-_MOST_NESTED = 100
 
 
-#: What a state of a node, or a flag beside it, means for new tasks: `CLOSED` to them, `ASLEEP`
-#: (the node starts when tasks need it), or open. The words are those of Slurm's ``sinfo`` page
-#: (slurm.schedmd.com/sinfo.html, "Node state codes") and of its guide to power saving
-#: (slurm.schedmd.com/power_save.html, "Node lifecycle"). A state that is not listed is open.
-CLOSED = "closed"
-ASLEEP = "asleep"
-OPEN = "open"
-NODE_STATES = {
-    # "unavailable for use", or "will not be allocated additional jobs"
-    "DOWN": CLOSED,
-    "DRAIN": CLOSED,
-    "DRAINED": CLOSED,
-    "DRAINING": CLOSED,
-    "ERROR": CLOSED,
-    "FAIL": CLOSED,
-    "FAILING": CLOSED,
-    "BLOCKED": CLOSED,
-    # "presently not responding and will not be allocated any new work"; a node that sleeps does not
-    # respond either
-    "NOT_RESPONDING": CLOSED,
-    "NO_RESPOND": CLOSED,
-    # "did not register correctly with the controller"
-    "INVAL": CLOSED,
-    "INVALID": CLOSED,
-    "INVALID_REG": CLOSED,
-    # "in a reservation with a flag value of maintenance"
-    "MAINT": CLOSED,
-    "MAINTENANCE": CLOSED,
-    # "not fully configured, but expected to be available at some point in the indefinite future"
-    "FUTURE": CLOSED,
-    "UNKNOWN": CLOSED,
-    # "not usable for any other jobs"
-    "PERFCTRS": CLOSED,
-    "REBOOT_ISSUED": CLOSED,
-    # power saving: tasks that are allocated there start the node
-    "POWERED_DOWN": ASLEEP,
-    "POWERING_DOWN": ASLEEP,
-    "POWER_DOWN": ASLEEP,
-    "POWERING_UP": ASLEEP,
-    "POWER_UP": ASLEEP,
-    "POWER_SAVING": ASLEEP,
-    "POWER": ASLEEP,
-    # available
-    "IDLE": OPEN,
-    "MIXED": OPEN,
-    "ALLOCATED": OPEN,
-    "COMPLETING": OPEN,
-    "CLOUD": OPEN,
-    "PLANNED": OPEN,
-    "REBOOT_REQUESTED": OPEN,
-    "RESERVED": OPEN,
-}
+#: States of a node, and flags beside them, in which it takes no new tasks, or sleeps: it starts when
+#: tasks need it. The words are those of Slurm's ``sinfo`` page (slurm.schedmd.com/sinfo.html, "Node
+#: state codes") and of its guide to power saving (slurm.schedmd.com/power_save.html, "Node
+#: lifecycle"). In any other state it is open.
+_CLOSED = frozenset(
+    """
+    DOWN DRAIN DRAINED DRAINING ERROR FAIL FAILING BLOCKED NOT_RESPONDING NO_RESPOND INVAL INVALID
+    INVALID_REG MAINT MAINTENANCE FUTURE UNKNOWN PERFCTRS REBOOT_ISSUED
+    """.split()  # noqa: SIM905
+)
+_ASLEEP = frozenset(
+    """
+    POWERED_DOWN POWERING_DOWN POWER_DOWN POWERING_UP POWER_UP POWER_SAVING POWER
+    """.split()  # noqa: SIM905
+)
 #: The letters behind a state in a text, and the flags that they stand for.
 _SUFFIXES = {
     "*": "NOT_RESPONDING",
@@ -117,8 +77,8 @@ def node_state(words: Iterable[str]) -> NodeState:
             flags.append(_SUFFIXES[state[-1]])
             state = state[:-1]
         states += [state, *flags]
-    asleep = [state for state in states if NODE_STATES.get(state) == ASLEEP]
-    closed = [state for state in states if NODE_STATES.get(state) == CLOSED]
+    asleep = [state for state in states if state in _ASLEEP]
+    closed = [state for state in states if state in _CLOSED]
     if "COMPLETING" in states and not {"ALLOCATED", "MIXED"} & set(states):
         closed.append("COMPLETING")  # its last job holds it until its epilog is done
     if asleep:
@@ -203,60 +163,19 @@ def _has_features(node: NodeFeatures, terms: FeatureTerms | None) -> bool:
 def feature_terms(text: str) -> FeatureTerms | None:
     """Return the alternatives of a constraint; ``&`` binds more tightly than ``|``.
 
-    Counts and ``[…]`` raise `EntryError`.
+    Counts, ``[…]`` and parentheses raise `EntryError`.
 
-    >>> sorted(sorted(term) for term in feature_terms("a100&(nvme|ssd)"))
-    [['a100', 'nvme'], ['a100', 'ssd']]
+    >>> sorted(sorted(term) for term in feature_terms("a100&nvme|h100"))
+    [['a100', 'nvme'], ['h100']]
     """
     if not text.strip():
         return None
-    if any(letter in text for letter in "[]*,!"):
-        raise EntryError(f"constraint {shown(text)} counts nodes or asks that all have the same")
-    if text.count("(") > _MOST_NESTED:
-        raise EntryError(f"constraint {shown(text)} has more than {_MOST_NESTED} parentheses")
-    tokens = deque([*_TOKEN.findall(text), ""])
-    terms = _read_alternatives(tokens, text)
-    if tokens[0]:
-        raise EntryError(f"constraint {shown(text)} is not understood at {shown(tokens[0])}")
-    return terms
-
-
-def _read_alternatives(tokens: deque[str], text: str) -> FeatureTerms:
-    """Read alternatives from the tokens: conjunctions with ``|`` between them."""
-    terms = _read_conjunction(tokens, text)
-    while tokens[0] == "|":
-        tokens.popleft()
-        terms |= _read_conjunction(tokens, text)
-    return terms
-
-
-def _read_conjunction(tokens: deque[str], text: str) -> FeatureTerms:
-    """Read a conjunction from the tokens: features or parentheses with ``&`` between them."""
-    terms = _read_feature(tokens, text)
-    while tokens[0] == "&":
-        tokens.popleft()
-        factor = _read_feature(tokens, text)
-        if len(terms) * len(factor) > _MOST_TERMS:
-            raise EntryError(
-                f"constraint {shown(text)} stands for more than {_MOST_TERMS} alternatives"
-            )
-        terms = frozenset(term | other for term in terms for other in factor)
-    return terms
-
-
-def _read_feature(tokens: deque[str], text: str) -> FeatureTerms:
-    """Read a feature, or alternatives in parentheses, from the tokens."""
-    token = tokens.popleft()
-    if token == "(":
-        terms = _read_alternatives(tokens, text)
-        if tokens.popleft() != ")":
-            raise EntryError(f"constraint {shown(text)}: a parenthesis is not closed")
-        return terms
-    if token in ("", "&", "|", ")"):
+    terms = [[feature.strip() for feature in term.split("&")] for term in text.split("|")]
+    if not all(_FEATURE.fullmatch(feature) for term in terms for feature in term):
         raise EntryError(
-            f"constraint {shown(text)} is not understood at {shown(token or 'its end')}"
+            f"constraint {shown(text)} is more than features with & and | between them"
         )
-    return frozenset({frozenset({token})})
+    return frozenset(map(frozenset, terms))
 
 
 def node_amounts(entry: Record) -> Floats:

@@ -86,44 +86,9 @@ _NAMES = {
         "Switches": "required_switches",
         "ReqSwitch": "required_switches",
     },
-    "licenses": {
-        "LicenseName": "LicenseName",
-        "Total": "Total",
-        "Used": "Used",
-        "Free": "Free",
-        "Reserved": "Reserved",
-    },
-    "partitions": {
-        "PartitionName": "name",
-        "PriorityTier": "tier",
-        "PreemptMode": "preempt_mode",
-    },
+    "licenses": {name: name for name in ("LicenseName", "Total", "Free")},
+    "partitions": {"PartitionName": "name"},
 }
-_NUMBERS = frozenset(
-    {
-        "cpus",
-        "effective_cpus",
-        "alloc_cpus",
-        "real_memory",
-        "alloc_memory",
-        "specialized_memory",
-        "job_id",
-        "array_job_id",
-        "array_max_tasks",
-        "het_job_id",
-        "priority",
-        "node_count",
-        "required_switches",
-        "contiguous",
-        "tier",
-        "Total",
-        "Used",
-        "Free",
-        "Reserved",
-    }
-)
-#: A number, or the first of a range of them such as ``2-4`` nodes, or ``1@00:10:00``.
-_NUMBER = re.compile(r"([0-9]{1,18})(?:[-@].*)?")
 #: What ``OverSubscribe`` says, in the words of JSON's ``shared``.
 _SHARED = {"NO": "none", "USER": "user", "MCS": "mcs", "TOPO": "topo"}
 _TIME = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]")
@@ -155,7 +120,7 @@ def record_of(lines: list[str]) -> tuple[str, Record]:
     """Return the record of these lines as JSON has it, and the list of JSON that it would be in.
 
     >>> record_of(["NodeName=n1 Arch=x86_64", "   CPUAlloc=4 CPUTot=16", "   OS=Linux State=2"])
-    ('nodes', {'name': 'n1', 'alloc_cpus': 4, 'cpus': 16})
+    ('nodes', {'name': 'n1', 'alloc_cpus': '4', 'cpus': '16'})
     """
     head = _HEAD.match(lines[0])
     assert head is not None
@@ -166,11 +131,9 @@ def record_of(lines: list[str]) -> tuple[str, Record]:
     for key, text in fields:
         name = _NAMES[list_name].get(key)
         if name is not None and name not in record and text not in _EMPTY:
-            record[name] = _value(name, text)
+            record[name] = text
     if list_name == "jobs":
         _complete_job(record, fields)
-    elif list_name == "partitions" and "tier" in record:
-        record["priority"] = {"tier": record.pop("tier")}
     return list_name, record
 
 
@@ -186,14 +149,6 @@ def _fields(lines: Iterable[str], list_name: str) -> Iterator[tuple[str, str]]:
             yield field[1], field[2]
 
 
-def _value(name: str, text: str) -> str | int:
-    """Return the value of a field: a number, or text."""
-    if name not in _NUMBERS:
-        return text
-    match = _NUMBER.fullmatch(text)
-    return int(match[1]) if match else text
-
-
 def _complete_job(record: Record, fields: list[tuple[str, str]]) -> None:
     """Write what the text of a job says otherwise than JSON as JSON has it."""
     if "user_name" in record:
@@ -202,7 +157,7 @@ def _complete_job(record: Record, fields: list[tuple[str, str]]) -> None:
         record["shared"] = [_SHARED.get(record["shared"], record["shared"].lower())]
     if not _TIME.fullmatch(record.get("submit_time", "")):
         record.pop("submit_time", None)
-    record["contiguous"] = record.get("contiguous") == 1
+    record["contiguous"] = record.get("contiguous") == "1"
 
     # The text has the description in place of the reason where there is one, with underscores.
     description = record.pop("state_description", "").replace("_", " ")

@@ -13,32 +13,20 @@ from .cluster import Amounts, EntryError, Record, add_amounts, shown, text_at, v
 
 #: Hosts of one list, tasks of one array, and nodes of one job, at most.
 MOST = 1_000_000
-_MEMORY: dict[str, int | Fraction] = {
-    "": 1,
-    "K": Fraction(1, 1024),
-    "M": 1,
-    "G": 1024,
-    "T": 1024**2,
-    "P": 1024**3,
-}
-_COUNTED: dict[str, int | Fraction] = {
-    "": 1,
-    "K": 1024,
-    "M": 1024**2,
-    "G": 1024**3,
-    "T": 1024**4,
-    "P": 1024**5,
-}
+_COUNTED = {letter: Fraction(1024) ** k for k, letter in enumerate("KMGTP", 1)} | {"": Fraction(1)}
 _AMOUNT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGTP]?)B?", re.IGNORECASE)
 #: One task or host, or a range of them: ``5``, ``0-2``, ``1-10:3``.
 _RANGE = re.compile(r"(?P<first>[0-9]{1,18})(?:-(?P<last>[0-9]{1,18}))?(?::(?P<step>[0-9]{1,9}))?")
+#: A number, or the first of a range of them such as ``2-4`` nodes, or ``1@00:10:00``.
+_FIRST_NUMBER = re.compile(r"([0-9]{1,18})(?:[-@].*)?")
 _PIECE = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]|,|.", re.DOTALL)
+_HOSTS = "hosts"
 #: TRES that are no resource of nodes: prices, counts of nodes, what is measured.
 UNCOUNTED = frozenset({"billing", "node", "energy", "pages", "vmem", "fs/disk"})
 
 
 def number(value: Any) -> float | None:
-    """Return a number, plain or wrapped as Slurm's JSON has it; None where none is set.
+    """Return a number, plain or wrapped as Slurm's JSON has it, or as its text; None for none.
 
     >>> number(5), number({"set": True, "infinite": False, "number": 5}), number({"set": False, "number": 0})
     (5.0, 5.0, None)
@@ -50,6 +38,9 @@ def number(value: Any) -> float | None:
         value = value.get("number")
     if value is None:
         return None
+    match = _FIRST_NUMBER.fullmatch(value) if isinstance(value, str) else None
+    if match is not None:
+        value = int(match[1])
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise EntryError(f"{shown(value)} is no number")
     return float(value) if math.isfinite(value) else None
@@ -73,8 +64,10 @@ def tres(text: str) -> Amounts:
                 f"{shown(entry)} in {shown(text)} is no amount; expected one such as 'mem=16G'"
             )
         resource = "memory" if name == "mem" else name
-        units = _MEMORY if name == "mem" else _COUNTED
-        amounts[resource] = Fraction(size[1]) * units[size[2].upper()]
+        unit = _COUNTED[size[2].upper()]
+        if name == "mem" and size[2]:
+            unit /= _COUNTED["M"]
+        amounts[resource] = Fraction(size[1]) * unit
     return _with_types(amounts)
 
 
@@ -133,14 +126,13 @@ def hosts(text: str) -> list[str]:
                 names += ["".join(pieces) for pieces in product(*choices)]
             choices = []
         elif piece.startswith("[") and piece.endswith("]"):
-            ranges = piece[1:-1].split(",")
             choices.append([])
-            for entry in ranges:
-                numbers = _numbers(entry, text)
+            for entry in piece[1:-1].split(","):
+                numbers, width = _range(entry, text, _HOSTS)
                 total += len(numbers)
                 if total > MOST:
                     raise EntryError(f"{shown(text)} has more than {MOST} hosts")
-                choices[-1] += numbers
+                choices[-1] += [str(k).zfill(width) for k in numbers]
         elif piece in ("[", "]"):
             raise EntryError(f"{shown(text)} is no list of hosts: a bracket is not closed")
         else:
@@ -148,19 +140,16 @@ def hosts(text: str) -> list[str]:
     return names
 
 
-def _numbers(entry: str, text: str) -> list[str]:
-    """Return the numbers of a range such as ``01-03``, as wide as its first."""
+def _range(entry: str, text: str, what: str) -> tuple[range, int]:
+    """Return the numbers of a range such as ``01-03`` or ``1-10:3``, and the digits of its first."""
     match = _RANGE.fullmatch(entry)
-    if match is None or match["step"]:
-        raise EntryError(f"{shown(text)} is no list of hosts: {shown(entry)} is no range")
+    if match is None or (what == _HOSTS and match["step"]):
+        raise EntryError(f"{shown(text)} is no list of {what}: {shown(entry)} is no range")
     first = int(match["first"])
     last = int(match["last"] or first)
     if last < first:
-        raise EntryError(f"{shown(text)} is no list of hosts: {shown(entry)} runs down")
-    if last - first >= MOST:
-        raise EntryError(f"{shown(text)} has more than {MOST} hosts")
-    width = len(match["first"])
-    return [str(k).zfill(width) for k in range(first, last + 1)]
+        raise EntryError(f"{shown(text)} is no list of {what}: {shown(entry)} runs down")
+    return range(first, last + 1, max(int(match["step"] or 1), 1)), len(match["first"])
 
 
 def array_tasks(text: str) -> int:
@@ -174,21 +163,10 @@ def array_tasks(text: str) -> int:
     >>> array_tasks("0-2,5"), array_tasks("1-10:3%2"), array_tasks("")
     (4, 4, 1)
     """
-    task_list = text.partition("%")[0]
-    count = 0
-    for entry in task_list.split(","):
-        if entry in ("", "..."):  # Slurm ends a list that it cuts off with "..."
-            continue
-        match = _RANGE.fullmatch(entry)
-        if match is None:
-            raise EntryError(f"{shown(text)} is no list of array tasks: {shown(entry)} is no range")
-        first = int(match["first"])
-        last = int(match["last"] or first)
-        step = max(int(match["step"] or 1), 1)
-        if last < first:
-            raise EntryError(f"{shown(text)} is no list of array tasks: {shown(entry)} runs down")
-        count += (last - first) // step + 1
-
+    entries = text.partition("%")[0].split(",")
+    # Slurm ends a list that it cuts off with "..."
+    ranges = [_range(entry, text, "array tasks")[0] for entry in entries if entry.strip(".")]
+    count = sum(map(len, ranges))
     if count > MOST:
         raise EntryError(f"{shown(text)} has more than {MOST} tasks")
     return max(count, 1)

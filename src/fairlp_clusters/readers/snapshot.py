@@ -21,10 +21,9 @@ class Snapshot:
     Attributes
     ----------
     instance : Instance
-        The users' demands and the capacity, with the scheduler's queues: the whole capacity, or
-        the free part of it.
+        The users' demands and the capacity, with the scheduler's queues.
     observed : Allocation
-        The tasks that run now, of the instance with the whole capacity (``observed.instance``).
+        The tasks that run now.
     waiting : DataFrame
         ``user``, ``queue``, ``tasks`` that wait and may run, ``since`` when the first of them does,
         the highest ``priority`` among them (it does not count in fair shares), ``message``, the

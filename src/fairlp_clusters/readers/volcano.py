@@ -31,7 +31,6 @@ from .cluster import (
 from .pods import (
     PODS,
     Gang,
-    Place,
     Pod,
     in_units,
     name_of,
@@ -226,10 +225,7 @@ class Volcano:
                 namespace=group[0],
                 owner=f"{kind}/{owner}",
                 demand=demand_of(demand),
-                place=Place((), None, ()),
-                node="",
                 since=value_at(manifest, "metadata", "creationTimestamp", kind=str),
-                labels={},
                 annotations={_GROUP_NAMES[0]: group[1]},
                 scheduler="volcano",
                 tasks=least,
@@ -458,18 +454,16 @@ def fitting(
     >>> fitting({"cpu": 8}, {"a": {"cpu": 4.0}, "b": {"cpu": 6.0}}, equal)
     {'a': {'cpu': 2.0}, 'b': {'cpu': 6.0}}
     """
-    lowered: dict[str, Floats] = {path: {} for path in deserved}
+    lowered = {path: dict(amounts) for path, amounts in deserved.items()}
     for resource, whole in total.items():
         guaranteed = {
-            path: min(claims[path].guarantee.get(resource, 0.0), amounts.get(resource, 0.0))
+            path: min(claims[path].guarantee.get(resource, 0.0), amounts[resource])
             for path, amounts in deserved.items()
         }
-        beyond = {path: deserved[path].get(resource, 0.0) - guaranteed[path] for path in deserved}
         room = max(whole - sum(guaranteed.values()), 0.0)
-        total_beyond = sum(beyond.values())
-        fraction = min(room / total_beyond, 1.0) if total_beyond > 0 else 1.0
-        for path in deserved:
-            lowered[path][resource] = guaranteed[path] + fraction * beyond[path]
+        beyond = sum(deserved[path][resource] - least for path, least in guaranteed.items())
+        for path, least in guaranteed.items() if beyond > room else ():
+            lowered[path][resource] = least + (deserved[path][resource] - least) * room / beyond
     return lowered
 
 

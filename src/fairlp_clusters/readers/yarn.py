@@ -45,24 +45,20 @@ from .yarn_queues import (
     Resources,
     UserLimit,
     YarnQueues,
+    counted,
     entries,
     partition_name,
-    printed_policies,
     resources_of,
 )
-from .yarn_settings import FAIR, FAIR_PREEMPTION, INTRA_QUEUE, MEMORY, MONITOR, YarnSettings
+from .yarn_settings import CAPACITY, MEMORY, PREEMPTION, SCHEDULER_CLASS, YarnSettings
 
 _UNITS = {VCORES: "", MEMORY: "MiB"}
 _WORKS = ("RUNNING", "DECOMMISSIONING")
 _WAITS = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
 _ANY = "*"
-#: What diagnostics say of an application whose master may not start by a limit on masters: of the
-#: capacity scheduler (SchedulerApplicationAttempt, CSAMContainerLaunchDiagnosticsConstants), and of
-#: the fair scheduler (FSAppAttempt).
-_HELD = re.compile(
-    r"not (?:yet )?activated|AM resource limit exceeded|exceeds maximum AM resource allowed",
-    re.IGNORECASE,
-)
+#: What diagnostics say of an application whose master may not start by a limit on masters
+#: (SchedulerApplicationAttempt, CSAMContainerLaunchDiagnosticsConstants).
+_HELD = re.compile(r"not (?:yet )?activated|AM resource limit exceeded", re.IGNORECASE)
 #: The time before diagnostics, and the details behind them.
 _TIME_BEFORE = re.compile(r"^\s*\[[^\]]*\]\s*")
 _DETAILS = re.compile(r"Details\s*:|Last Node which was processed")
@@ -86,7 +82,6 @@ class YarnReader:
         self.cluster = Cluster("yarn", _UNITS)
         self.note = self.cluster.notes.add
         self.settings = YarnSettings()
-        self.queues = YarnQueues(self.cluster.notes, self.settings)
         self.schedulers: list[tuple[Record, str]] = []
         self.capacities: dict[str, Resources] = {}  # by partition
         self.pieces: dict[str, list[Resources]] = defaultdict(list)  # free on each node
@@ -94,7 +89,6 @@ class YarnReader:
         self.applications: dict[str, tuple[Record, str]] = {}
         self.nodes: set[str] = set()
         self.nodes_of_state: Counter[str] = Counter()
-        self.partitions_of_queue: dict[str, set[str]] = {}
         #: Of queues that stand for one user: its limit, and what the user has.
         self.user_limits: dict[str, UserLimit] = {}
         self.use_of_users: dict[str, Resources] = defaultdict(dict)
@@ -141,12 +135,11 @@ class YarnReader:
         self.nodes.add(name)
 
         used_object = value_at(entry, "usedResource")
-        used = resources_of(used_object, entry, "usedMemoryMB", "usedVirtualCores")
+        used = resources_of(used_object, entry, ("usedMemoryMB", "usedVirtualCores"))
         free_object = value_at(entry, "availableResource")
         # A node that was resized below its use has less than nothing available.
-        free = resources_of(
-            free_object, entry, "availMemoryMB", "availableVirtualCores", signed=True
-        )
+        keys = ("availMemoryMB", "availableVirtualCores")
+        free = resources_of(free_object, entry, keys, signed=True)
         if not used and not free:
             raise EntryError("it has no amounts")
         labels = list_at(entry, "nodeLabels")
@@ -158,7 +151,6 @@ class YarnReader:
             message = "it takes no new containers (DECOMMISSIONING)"
             self.note(*where, message, "it counts with what it runs")
             free = {}
-
         else:
             self.pieces[partition].append(free)
         capacity = self.capacities.setdefault(partition, {})
@@ -180,7 +172,7 @@ class YarnReader:
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and the function that says where its containers may be."""
         cluster = self.cluster
-        kind = self._read_schedulers()
+        self.queues = self._read_schedulers()
 
         # A server for each partition, since the dump lists no containers by node.
         for label, amounts in self.capacities.items():
@@ -201,47 +193,51 @@ class YarnReader:
             where = file, f"application {name!r}"
             with cluster.notes.noting(*where):
                 applications.append(self._read_use(entry, where))
-        self.queues.fill(cluster, self.capacities, self.partitions_of_queue)
+        self.queues.fill(cluster)
 
         application_use: Resources = {}
         for application in applications:
             with cluster.notes.noting(*application.where):
-                self._place(application, application_use, kind)
+                self._place(application, application_use)
         self._note_other_use(application_use)
         self._note_used_up_limits()
-        cluster.preemption = self._preemption(kind)
+        settings = filter(None, map(self.settings.get, PREEMPTION))
+        cluster.preemption = "; ".join(f"{place}: {value}" for value, place in settings)
 
         partitions = [str(node.attributes["partition"]) for node in cluster.nodes.values()]
         return cluster, lambda place: np.array([label == place for label in partitions], dtype=bool)
 
-    def _read_schedulers(self) -> str:
-        """Read the queues with the resources that count, and return the type of the scheduler."""
-        kind = self.settings.kind()
-        policies: dict[str, str] = {}
-        for info, file in self.schedulers:
-            with self.cluster.notes.noting(file, "scheduler"):
-                kind = text_at(info, "type") or kind
-                policies |= dict(printed_policies(mapping_at(info, "rootQueue")))
-        counted = self.settings.counted(kind, policies)
-        if not counted.is_known:
-            message = f"resources are counted by {counted.setting}, which is not known"
+    def _read_schedulers(self) -> YarnQueues:
+        """Read the queues with the resources that count."""
+        counts = self.settings.counted()
+        if not counts.is_known:
+            message = f"resources are counted by {counts.setting}, which is not known"
             self.note("", "the resources", message, "all count")
+        others = {resource for amounts in self.capacities.values() for resource in amounts}
+        for resource in sorted(others - {MEMORY} if counts.memory_only else ()):
+            message = f"only memory counts, by {counts.setting}"
+            self.note("", f"resource {resource!r}", message, "left out")
+        self.node_use = counted(self.node_use, counts.memory_only)
+        for partition, amounts in self.capacities.items():
+            self.capacities[partition] = counted(amounts, counts.memory_only)
 
-        self.queues.memory_only = counted.memory_only
-        others = sorted(
-            {resource for amounts in self.capacities.values() for resource in amounts} - {MEMORY}
-        )
-        if counted.memory_only:
-            for resource in others:
-                message = f"only memory counts, by {counted.setting}"
-                self.note("", f"resource {resource!r}", message, "left out")
-            self.node_use = self.queues.counted(self.node_use)
-            for partition, amounts in self.capacities.items():
-                self.capacities[partition] = self.queues.counted(amounts)
+        queues = YarnQueues(self.cluster.notes, self.settings, self.capacities, counts.memory_only)
+        setting = self.settings.get(SCHEDULER_CLASS)
+        if setting is not None:
+            self._require_capacity_scheduler(setting.value.rpartition(".")[2])
         for info, file in self.schedulers:
             with self.cluster.notes.noting(file, "scheduler"):
-                self.queues.read(info, file)
-        return kind
+                self._require_capacity_scheduler(text_at(info, "type"))
+                queues.read(info, file)
+        return queues
+
+    def _require_capacity_scheduler(self, kind: str) -> None:
+        """Leave a dump of another scheduler of YARN without a verdict."""
+        if kind.lower() != CAPACITY.lower():
+            self.cluster.no_verdict = (
+                f"containers are scheduled by {kind!r}; of YARN's schedulers fairlp reads the "
+                f"{CAPACITY} alone"
+            )
 
     def _piece(self, free: Resources) -> dict[str, float]:
         """Return the amounts that are free on a node, of the resources that count."""
@@ -249,49 +245,15 @@ class YarnReader:
         return {resource: float(max(amount, 0)) for resource, amount in counted.items()}
 
     def _note_used_up_limits(self) -> None:
-        """Note the limits of users and of masters of applications that are used up."""
-        cluster = self.cluster
+        """Note the limits of users that are used up."""
         for path, used in self.use_of_users.items():
             limit = self.user_limits[path]
             for resource, amount in limit.amounts.items():
                 if used.get(resource, 0) >= amount:
                     user = path.rpartition("/")[2]
-                    has = f"{used[resource]} of {amount:g} {_of_unit(resource)}"
-                    words = f"the {limit.name} stops {user}: {has} in use"
-                    cluster.limits_reached[f"{limit.name}, user {user}"] = words
-        for path, info in self.queues.infos.items():
-            used, most = info.masters
-            for resource, amount in most.items():
-                if 0 < amount <= used.get(resource, 0):
-                    has = f"{used[resource]} of {amount} {_of_unit(resource)}"
-                    name = f"ApplicationMasters of queue {path}"
-                    words = f"{name} are at their limit (AMResourceLimit): {has}"
-                    cluster.limits_reached[name] = words
-
-    def _preemption(self, kind: str) -> str:
-        """Return whose containers give way to whom, by the settings and what queues print."""
-        if kind == FAIR:
-            is_on, place = self.settings.is_on(FAIR_PREEMPTION)
-            if not is_on:
-                return f"the fair scheduler does not pre-empt ({place}): no container gives way"
-            return (
-                f"a container of a queue above its fair share gives way to queues below ({place})"
-            )
-
-        is_on, place = self.settings.is_on(MONITOR)
-        flags = self.queues.preemption_flags
-        if self.settings.get(MONITOR) is None and flags:
-            # Without the monitor every queue prints that preemption is disabled (AbstractCSQueue).
-            is_on = any(flags)
-            place = "preemptionDisabled of queues"
-        if not is_on:
-            return f"the capacity scheduler's monitor is off ({place}): no container gives way"
-        is_inside, _ = self.settings.is_on(INTRA_QUEUE)
-        inside = "by priority or user limit" if is_inside else "to none"
-        return (
-            f"a container of a queue above its capacity gives way to queues below theirs ({place}); "
-            f"within a queue it gives way {inside} (intra-queue-preemption.enabled)"
-        )
+                    unit = f"{_UNITS[MEMORY]} of {MEMORY}" if resource == MEMORY else resource
+                    words = f"the {limit.name} stops {user}: {used[resource]} of {amount:g} {unit} in use"
+                    self.cluster.limits_reached[f"{limit.name}, user {user}"] = words
 
     def _note_other_use(self, application_use: Resources) -> None:
         """Note resources of which nodes and applications report different use."""
@@ -319,10 +281,10 @@ class YarnReader:
         partitions |= {partition for _, _, partition in waiting}
         partitions &= set(self.capacities)
         for path in queues.lineage(queue):
-            self.partitions_of_queue.setdefault(path, set()).update(partitions)
+            self.queues.partitions_of.setdefault(path, set()).update(partitions)
         return _Application(entry, where, queue, running, waiting)
 
-    def _place(self, application: _Application, application_use: Resources, kind: str) -> None:
+    def _place(self, application: _Application, application_use: Resources) -> None:
         """Count the containers of an application, and add its amounts to ``application_use``."""
         entry, where, queue, running, waiting_containers = application
         user = text_at(entry, "user")
@@ -345,22 +307,20 @@ class YarnReader:
             server = partition_name(partition)
             self.cluster.run(container, server, where, parts)
 
-        # The fair scheduler places a container where its virtual cores fit, too (FSAppAttempt).
-        is_left_out = kind == FAIR and self.queues.memory_only
         message = _diagnostics(entry)
-        request = Request(priority, message, (f"{VCORES} of nodes",) if is_left_out else ())
+        request = Request(priority, message)
         since = _time(entry.get("startedTime"))
-        reason = self._hold_reason(application, message)
+        is_held = entry["state"] != "RUNNING" and _HELD.search(message) is not None
         for count, demand, partition in waiting_containers:
             leaf = self._leaf(queue, user, partition, demand)
-            if reason:
-                self.cluster.hold(leaf, count, reason)
+            if is_held:
+                self.cluster.hold(leaf, count, message)
             else:
                 self.cluster.wait(leaf, count, since, request)
         if waiting_containers or entry["state"] == "RUNNING":
             return
-        if reason:
-            self.cluster.hold(self._leaf(queue, user, "", ()), 1, reason)
+        if is_held:
+            self.cluster.hold(self._leaf(queue, user, "", ()), 1, message)
             return
         message = f"it is {entry['state']}, and the dump does not say what it asks for"
         self.note(*where, message, "left out")
@@ -368,8 +328,8 @@ class YarnReader:
     def _leaf(self, queue: str, user: str, partition: str, demand: Demand) -> Leaf:
         """Return the class of containers of a user; a user with a limit has a queue of its own."""
         name = f"{queue}/{user}" if queue else user
-        path = self.queues.path_in(queue, partition, self.partitions_of_queue)
-        limit = self.queues.user_limit(queue, partition, user, self.capacities)
+        path = self.queues.path_in(queue, partition)
+        limit = self.queues.user_limit(queue, partition, user)
         if limit is not None:
             queue_above = path
             path = f"{path}/{name_in_path(user)}".lstrip("/")
@@ -378,29 +338,9 @@ class YarnReader:
             self.cluster.queues_of_owners[path] = queue_above
         return Leaf(path, user, name, demand, partition, tenant=name)
 
-    def _hold_reason(self, application: _Application, message: str) -> str:
-        """Return why the master of an application may not start; empty where no limit stops it."""
-        entry = application.entry
-        if entry["state"] == "RUNNING":
-            return ""
-        if _HELD.search(message):
-            return message
-        info = self.queues.infos.get(application.queue)
-        if info is None or entry["state"] != "ACCEPTED" or message:
-            return ""
-        used, most = info.masters
-        asked = max(
-            (dict(demand).get(MEMORY, 0) for _, demand, _ in application.waiting), default=0
-        )
-        if used.get(MEMORY, 0) > 0 and used[MEMORY] + asked > most.get(MEMORY, math.inf):
-            amounts = f"{used[MEMORY]} of {most[MEMORY]} {_of_unit(MEMORY)}"
-            queue = application.queue
-            return f"ApplicationMasters of queue {queue} have {amounts} (AMResourceLimit)"
-        return ""
-
     def _allocated(self, entry: Record) -> Iterator[tuple[str, Resources]]:
         """Yield the partitions in which an application has amounts, with these amounts."""
-        total = resources_of(None, entry, "allocatedMB", "allocatedVCores")
+        total = resources_of(None, entry, ("allocatedMB", "allocatedVCores"))
         path = ("resourceInfo", "resourceUsagesByPartition")
         listed = entries(value_at(entry, *path, kind=(list, dict), default=[]), "")
         usages = [
@@ -426,12 +366,6 @@ class YarnReader:
                 capability = resources_of(mapping_at(request, "capability"))
                 demand = demand_of(self.queues.counted(capability))
                 yield count, demand, _label(text_at(request, "nodeLabelExpression"))
-
-
-def _of_unit(resource: str) -> str:
-    """Return the unit and the name of a resource, for a sentence."""
-    unit = _UNITS.get(resource, "")
-    return f"{unit} of {resource}" if unit else resource
 
 
 def _diagnostics(entry: Record) -> str:

@@ -1,7 +1,6 @@
-"""The queues of YARN's capacity scheduler and fair scheduler, as the ResourceManager prints them.
+"""The queues of YARN's capacity scheduler, as the ResourceManager prints them.
 
-The capacity scheduler prints shares of the parent in percent, by partition; the fair scheduler
-prints amounts.
+It prints shares of the parent in percent, by partition.
 """
 
 from __future__ import annotations
@@ -9,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fairlp import queues
 
 from .cluster import (
+    Amounts,
     Cluster,
     EntryError,
     Floats,
@@ -24,11 +23,10 @@ from .cluster import (
     add_amounts,
     mapping_at,
     name_in_path,
-    positive_weight,
     text_at,
     value_at,
 )
-from .yarn_settings import CAPACITY, FAIR, MEMORY, ROOT, YarnSettings
+from .yarn_settings import CAPACITY, MEMORY, ROOT, YarnSettings
 
 VCORES = "vcores"
 _NUMBER = (int, float)
@@ -41,14 +39,14 @@ MOST_NESTED = 200
 
 
 class _Limits(NamedTuple):
-    """Guarantee and cap of a queue, each as a fraction of a partition or as amounts by resource."""
+    """Guarantee and cap of a queue in a partition."""
 
-    guarantee: Fraction | Resources
-    cap: Fraction | Resources
+    guarantee: Mapping[str, int | Fraction]
+    cap: Mapping[str, int | Fraction]
 
 
-_WHOLE = _Limits(Fraction(1), Fraction(1))
-_NOTHING = _Limits(Fraction(0), Fraction(1))
+#: By partition; None for all partitions together.
+_LimitsByPartition = dict[str | None, _Limits]
 
 
 def entries(value: Any, name: str) -> list[Any]:
@@ -63,58 +61,55 @@ def entries(value: Any, name: str) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def _children_of(info: Any) -> list[Record]:
+    """Return the queues below a queue."""
+    listed = entries(value_at(info, "queues", kind=(dict, list)), "queue")
+    return [mapping_at(child) for child in listed]
+
+
 def resources_of(
-    value: Any,
-    flat: Any = None,
-    memory_key: str = "",
-    vcores_key: str = "",
-    *,
-    signed: bool = False,
+    value: Any, flat: Any = None, keys: tuple[str, str] = ("", ""), *, signed: bool = False
 ) -> Resources:
     """Return amounts by resource: of a resource object, else of two numbers in ``flat``.
 
-    Amounts below 0 are refused, and −1 stands for an unknown one, unless they are ``signed``.
+    ``keys`` are those of memory and virtual cores. Amounts below 0 are refused, and −1 stands for an
+    unknown one, unless they are ``signed``.
     """
     resource_object = mapping_at(value)
     amounts: Resources = {}
     informations = mapping_at(resource_object, "resourceInformations")
     for information in entries(informations, "resourceInformation"):
         name = text_at(information, "name")
-        resource = {"memory-mb": MEMORY}.get(name, name)
+        resource = MEMORY if name == "memory-mb" else name
         amounts[resource] = value_at(information, "value", kind=int, default=0)
+    for mapping, names in ((resource_object, ("memory", "vCores")), (flat, keys)):
+        for resource, key in zip((MEMORY, VCORES), names, strict=True):
+            amount = value_at(mapping, key, kind=int)
+            if amount is not None:
+                amounts.setdefault(resource, amount)
 
-    fallbacks = (
-        (MEMORY, resource_object, "memory"),
-        (VCORES, resource_object, "vCores"),
-        (MEMORY, flat, memory_key),
-        (VCORES, flat, vcores_key),
-    )
-    for resource, mapping, key in fallbacks:
-        amount = value_at(mapping, key, kind=int)
-        if amount is not None:
-            amounts.setdefault(resource, amount)
-
-    if signed:
+    least = min(amounts.values(), default=0)
+    if signed or least >= 0:
         return amounts
-    if any(amount < -1 for amount in amounts.values()):
+    if least < -1:
         raise EntryError(f"amounts are negative: {amounts!r}")
-    if any(amount < 0 for amount in amounts.values()):
-        return {}  # −1 stands for an amount that is not known any more
-    return amounts
+    return {}  # −1 stands for an amount that is not known any more
 
 
-class QueueInfo(NamedTuple):
-    """What a queue prints besides its weight and limits.
+def counted(amounts: Resources, memory_only: bool) -> Resources:
+    """Return the amounts of the resources that count: all, or memory alone."""
+    return {r: amount for r, amount in amounts.items() if not memory_only or r == MEMORY}
 
-    ``user_factor`` is how much of the queue's capacity one user may have (negative: any), and
-    ``user_limits`` what YARN itself prints as the limit of a user. ``masters`` are the amounts that
-    masters of applications have and may have.
+
+class _Users(NamedTuple):
+    """How much of a queue's capacity one user may have (negative: any), and where that stands.
+
+    ``printed`` is what YARN itself prints as the limit of each user.
     """
 
-    user_factor: float = -1.0
-    factor_place: str = ""
-    user_limits: Mapping[str, Resources] = MappingProxyType({})
-    masters: tuple[Resources, Resources] = ({}, {})
+    factor: float
+    place: str
+    printed: dict[str, Resources]
 
 
 class UserLimit(NamedTuple):
@@ -125,81 +120,88 @@ class UserLimit(NamedTuple):
 
 
 class YarnQueues:
-    """The queues of one scheduler; paths have slashes, and no root."""
+    """The queues of one scheduler; paths have slashes, and no root.
 
-    def __init__(self, notes: Notes, settings: YarnSettings) -> None:
-        self._notes = notes
+    Parameters
+    ----------
+    notes : Notes
+    settings : YarnSettings
+    totals : mapping
+        Total capacity of each partition.
+    memory_only : bool
+        Whether only memory counts.
+    """
+
+    def __init__(
+        self,
+        notes: Notes,
+        settings: YarnSettings,
+        totals: dict[str, Resources],
+        memory_only: bool,
+    ) -> None:
         self._note = notes.add
         self._settings = settings
-        #: Whether only memory counts.
-        self.memory_only = False
+        self._totals = totals
+        self._memory_only = memory_only
+        self._everything: Resources = {}
+        for total in totals.values():
+            add_amounts(self._everything, total)
         self._weights: dict[str, float] = {}
-        #: Guarantee and cap of each queue by partition; None for all partitions together.
-        self._limits: dict[str, dict[str | None, _Limits]] = {}
+        self._limits: dict[str, _LimitsByPartition] = {}
         self._leaves: dict[str, list[str]] = {}
-        #: Whether each queue that says so lets its containers give way.
-        self.preemption_flags: list[bool] = []
-        #: What queues print besides, by path.
-        self.infos: dict[str, QueueInfo] = {}
+        self._users: dict[str, _Users] = {}
+        #: The partitions in which the applications of a queue, or of one below it, run or wait.
+        self.partitions_of: dict[str, set[str]] = {}
 
     def counted(self, amounts: Resources) -> Resources:
         """Return the amounts of the resources that count."""
-        if not self.memory_only:
-            return amounts
-        return {resource: amount for resource, amount in amounts.items() if resource == MEMORY}
+        return counted(amounts, self._memory_only)
 
     def _resources(self, value: Any) -> Resources:
         """Return the amounts of a resource object that count."""
         return self.counted(resources_of(value))
 
+    def _total(self, partition: str | None) -> Resources:
+        """Return the capacity of a partition; of all of them together for None."""
+        return self._everything if partition is None else self._totals.get(partition, {})
+
     def read(self, info: Record, file: str) -> None:
         """Read the queues of a scheduler."""
         kind = text_at(info, "type")
-        if kind == CAPACITY:
-            partitions: set[str | None] = set(_partitions_below(info))
-            # Without labels, percentages are of all nodes.
-            partitions = {None} if partitions <= {""} else {"", *partitions}
-            self._read_children(info, "", dict.fromkeys(partitions, _WHOLE), file)
-        elif kind == FAIR:
-            self._read_fair_queue(mapping_at(info, "rootQueue"), "", file)
-        else:
-            raise EntryError(f"scheduler of type {kind!r}; expected {CAPACITY} or {FAIR}")
-
-    def _add(self, path: str, weight: float, limits: dict[str | None, _Limits]) -> None:
-        if path.count("/") > MOST_NESTED:  # whatever Python's own limit is now
-            raise RecursionError
-        self._weights[path] = weight
-        self._limits[path] = limits
-        self._leaves.setdefault(path.rpartition("/")[2], []).append(path)
+        if kind != CAPACITY:
+            raise EntryError(f"scheduler of type {kind!r}; expected {CAPACITY}")
+        partitions: set[str | None] = set(_partitions_below(info))
+        # Without labels, percentages are of all nodes.
+        partitions = {None} if partitions <= {""} else {"", *partitions}
+        whole = {name: _Limits(self._total(name), self._total(name)) for name in partitions}
+        self._read_children(info, "", whole, file)
 
     def _read_children(
-        self, info: Any, path: str, parent_limits: dict[str | None, _Limits], file: str
+        self, info: Any, path: str, parent_limits: _LimitsByPartition, file: str
     ) -> None:
-        """Read the queues below a queue of the capacity scheduler."""
-        listed = entries(value_at(info, "queues", kind=(dict, list)), "queue")
-        children = [mapping_at(child) for child in listed]
-        limits_of_children: list[dict[str | None, _Limits]] = [{} for _ in children]
+        """Read the queues below a queue."""
+        if path.count("/") > MOST_NESTED:  # whatever Python's own limit is now
+            raise RecursionError
+        children = _children_of(info)
+        limits_of_children: list[_LimitsByPartition] = [{} for _ in children]
         for partition, limits in parent_limits.items():
             of_partition = self._limits_of_children(children, limits, partition)
-            for child_limits, child_of_partition in zip(
-                limits_of_children, of_partition, strict=True
-            ):
-                child_limits[partition] = child_of_partition
+            for child_limits, limit in zip(limits_of_children, of_partition, strict=True):
+                child_limits[partition] = limit
 
-        weights_by_amounts = self._weights_by_amounts(children)
-        for child, weight_by_amounts, limits_of_child in zip(
-            children, weights_by_amounts, limits_of_children, strict=True
+        weights = self._weights_by_amounts(children)
+        for child, weight, limits_of_child in zip(
+            children, weights, limits_of_children, strict=True
         ):
             name = text_at(child, "queueName").rpartition(".")[2]
             child_path = f"{path}/{name_in_path(name)}".lstrip("/")
             where = file, f"queue {child_path!r}"
-            weight = weight_by_amounts
-            if weight is None:
-                weight = self._weight(child, _percent(child, "capacity"), where)
+            self._weights[child_path] = weight or self._weight(child, where)
+            self._limits[child_path] = limits_of_child
+            self._leaves.setdefault(child_path.rpartition("/")[2], []).append(child_path)
             self._note_unread(child, where)
-            self._add(child_path, weight, limits_of_child)
-            if not entries(value_at(child, "queues", kind=(dict, list)), "queue"):
-                self.infos[child_path] = self._leaf_info(child, child_path)
+            if not _children_of(child):
+                self._users[child_path] = self._users_of(child, child_path)
             self._read_children(child, child_path, limits_of_child, file)
 
     def _limits_of_children(
@@ -216,18 +218,20 @@ class YarnQueues:
 
         limits = []
         for child, listing, percentage in zip(children, listings, percentages, strict=True):
+            guarantee = _scaled(parent.guarantee, percentage / whole)
             cap = _scaled(parent.cap, _percent(listing, "maxCapacity", 100) / _HUNDRED)
             if "absoluteMaxCapacity" in listing:
-                cap = _percent(listing, "absoluteMaxCapacity") / _HUNDRED
-            guarantee = _scaled(parent.guarantee, percentage / whole)
-
+                fraction = _percent(listing, "absoluteMaxCapacity") / _HUNDRED
+                cap = _scaled(self._total(partition), fraction)
+            amounts = _Limits(guarantee, cap)
             entry = _entry_of(child, partition or "")
-            effective_guarantee = self._resources(value_at(entry, "effectiveMinResource"))
-            if any(effective_guarantee.values()):
-                guarantee = effective_guarantee
+            effective = self._resources(value_at(entry, "effectiveMinResource"))
+            if any(effective.values()):
+                amounts = amounts._replace(guarantee=effective)
                 if any(self._resources(value_at(entry, "configuredMinResource")).values()):
-                    cap = self._resources(value_at(entry, "effectiveMaxResource"))
-            limits.append(_Limits(guarantee, cap))
+                    largest = self._resources(value_at(entry, "effectiveMaxResource"))
+                    amounts = amounts._replace(cap=largest)
+            limits.append(amounts)
         return limits
 
     def _weights_by_amounts(self, children: list[Record]) -> list[float | None]:
@@ -242,85 +246,58 @@ class YarnQueues:
             entry = _entry_of(child, "")
             configured = self._resources(value_at(entry, "configuredMinResource"))
             effective = self._resources(value_at(entry, "effectiveMinResource"))
-            is_in_amounts = any(configured.values()) or not (
-                _percent(child, "capacity")
-                or value_at(child, "weight", kind=_NUMBER, default=-1) > 0
-            )
+            is_in_percent = _percent(child, "capacity") or _printed_weight(child) > 0
+            is_in_amounts = any(configured.values()) or not is_in_percent
             amounts.append(effective if is_in_amounts else {})
             add_amounts(total, amounts[-1])
+        largest = (
+            max((Fraction(amount, total[r]) for r, amount in each.items() if amount), default=None)
+            for each in amounts
+        )
+        return [None if part is None else float(part) for part in largest]
 
-        weights: list[float | None] = []
-        for of_child in amounts:
-            parts = [
-                Fraction(amount, total[resource]) for resource, amount in of_child.items() if amount
-            ]
-            weights.append(float(max(parts)) if parts else None)
-        return weights
-
-    def _weight(self, queue: Record, percentage: Fraction, where: Where) -> float:
+    def _weight(self, queue: Record, where: Where) -> float:
         """Return the weight of a queue: its percentage, or its weight where that is 0."""
-        if percentage:
-            return float(percentage)
-        weight = value_at(queue, "weight", kind=_NUMBER, default=-1)
+        weight = float(_percent(queue, "capacity")) or _printed_weight(queue)
         if weight > 0:
-            return float(weight)
+            return weight
         self._note(*where, "a capacity of 0", f"its weight is taken as {queues.LEAST_WEIGHT:g}")
         return queues.LEAST_WEIGHT
 
-    def _leaf_info(self, queue: Record, path: str) -> QueueInfo:
-        """Return what a queue of applications prints of its users, masters and preemption."""
+    def _users_of(self, queue: Record, path: str) -> _Users:
+        """Return what a queue of applications says of the limit of its users."""
         factor = value_at(queue, "userLimitFactor", kind=_NUMBER)
-        place = "userLimitFactor"
+        place = ""
         if factor is None:
             factor, place = self._settings.user_limit_factor(path)
         users = [mapping_at(user) for user in entries(queue.get("users"), "user")]
-        is_disabled = value_at(queue, "preemptionDisabled", kind=bool)
-        if is_disabled is not None:
-            self.preemption_flags.append(not is_disabled)
-        return QueueInfo(
-            user_factor=float(factor),
-            factor_place=place,
-            user_limits={
-                text_at(user, "username"): self._resources(value_at(user, "userResourceLimit"))
-                for user in users
-            },
-            masters=(
-                self._resources(value_at(queue, "usedAMResource")),
-                self._resources(value_at(queue, "AMResourceLimit")),
-            ),
-        )
+        printed = {
+            text_at(user, "username"): self._resources(value_at(user, "userResourceLimit"))
+            for user in users
+        }
+        return _Users(float(factor), place, printed)
 
-    def user_limit(
-        self, path: str, partition: str, user: str, totals: dict[str, Resources]
-    ) -> UserLimit | None:
+    def user_limit(self, path: str, partition: str, user: str) -> UserLimit | None:
         """Return the limit of a user of a queue in a partition; None where none binds.
 
         It is the factor times the queue's capacity, as Hadoop's documentation has it ("a single
         user can never take more than the queue's configured capacity irrespective of how idle the
         cluster is"), or what YARN itself prints where that is more: it rounds to whole containers.
         """
-        info = self.infos.get(path)
-        if info is None or info.user_factor < 0:
+        users = self._users.get(path)
+        if users is None or users.factor < 0:
             return None
-        limits = self._limits[path]
-        total = totals.get(partition, {})
-        if None in limits:
-            total = _everything(totals)
-        amounts = _amounts(limits.get(None, limits.get(partition, _NOTHING)), total)
-        printed = info.user_limits.get(user, {}) if not partition else {}
+        row = self._row(path, None if None in self._limits[path] else partition)
+        printed = users.printed.get(user, {}) if not partition else {}
         caps = {
-            resource: max(info.user_factor * guarantee, float(printed.get(resource, 0)))
-            for resource, guarantee in amounts["guarantee"].items()
+            resource: max(users.factor * guarantee, float(printed.get(resource, 0)))
+            for resource, guarantee in row["guarantee"].items()
         }
-        caps_of_queue = amounts["cap"]
-        if not any(
-            cap < caps_of_queue.get(resource, total.get(resource, math.inf))
-            for resource, cap in caps.items()
-        ):
+        total = self._total(None if None in self._limits[path] else partition)
+        caps_of_queue = {**total, **row["cap"]}
+        if all(cap >= caps_of_queue.get(resource, math.inf) for resource, cap in caps.items()):
             return None
-        factor = f"userLimitFactor {info.user_factor:g}"
-        if info.factor_place != "userLimitFactor":
-            factor += f", {info.factor_place}"
+        factor = ", ".join(filter(None, [f"userLimitFactor {users.factor:g}", users.place]))
         return UserLimit(caps, f"user limit of queue {path} ({factor})")
 
     def _note_unread(self, queue: Record, where: Where) -> None:
@@ -328,38 +305,10 @@ class YarnQueues:
         state = value_at(queue, "state", kind=str, default="RUNNING")
         if state != "RUNNING":
             self._note(*where, f"its state is {state}", "left out: it counts as any other")
-
         share = queue.get("userLimit")
         if share not in (None, 100):
             message = f"its minimum-user-limit-percent is {share} (userLimit)"
             self._note(*where, message, "left out: users of a queue share it equally here")
-
-    def _read_fair_queue(self, info: Record, parent: str, file: str) -> None:
-        """Read a queue of the fair scheduler, and those below it."""
-        name = text_at(info, "queueName")
-        steps: list[str] = []
-        if name.startswith(f"{ROOT}."):
-            steps = [name_in_path(step) for step in name.split(".")[1:]]
-        path = (
-            "/".join(steps)
-            if steps or name == ROOT
-            else f"{parent}/{name_in_path(name)}".lstrip("/")
-        )
-
-        printed_weight = value_at(info, "weight", kind=_NUMBER)
-        where = file, f"queue {path!r}"
-        if printed_weight is None:
-            weight = self._settings.weights.get(path, 1.0)
-            if path and path not in self._settings.weights:
-                message = "its weight is not printed (the allocation file has it)"
-                self._note(*where, message, "taken as 1")
-        else:
-            weight = float(positive_weight(printed_weight, where, self._notes))
-        guarantee = self._resources(value_at(info, "minResources"))
-        cap = self._resources(value_at(info, "maxResources"))
-        self._add(path, weight, {None: _Limits(guarantee, cap)})
-        for child in entries(value_at(info, "childQueues", kind=(dict, list)), "queue"):
-            self._read_fair_queue(mapping_at(child), path, file)
 
     def path(self, queue: str, where: Where) -> str:
         """Return the path of an application's queue, given by its path or its last name."""
@@ -374,89 +323,64 @@ class YarnQueues:
         self._note(*where, f"queue {queue!r} is {problem}", "it stands at the root")
         return path
 
-    def fill(
-        self,
-        cluster: Cluster,
-        totals: dict[str, Resources],
-        partitions_of_queue: dict[str, set[str]],
-    ) -> None:
+    def fill(self, cluster: Cluster) -> None:
         """Put weights, guarantees and caps on the queues of a cluster.
 
         A queue has what it is guaranteed in the partitions in which it has applications. Where
         these are several, its applications stand in queues of its own for each partition, which
         have the guarantees.
-
-        Parameters
-        ----------
-        cluster : Cluster
-        totals : mapping
-            Total capacity of each partition.
-        partitions_of_queue : mapping
-            The partitions in which the applications of a queue, or of one below it, run or wait.
         """
         for path, weight in self._weights.items():
             queue = cluster.queue(path)
             queue["weight"] = weight
-            limits = self._limits[path]
-            partitions = partitions_of_queue.get(path) or set(totals)
-            if None in limits:
-                queue |= _amounts(limits[None], _everything(totals))
+            applied = self.partitions_of.get(path, set())
+            partitions = {None} if None in self._limits[path] else applied or set(self._totals)
+            rows = {partition: self._row(path, partition) for partition in partitions}
+            if len(rows) == 1:
+                queue |= rows.popitem()[1]
                 continue
+            capped = {resource for row in rows.values() for resource in row["cap"]}
+            caps: Floats = {}
+            for partition, row in rows.items():  # without a cap it counts with its total
+                total = self._total(partition)
+                of_partition = {r: float(row["cap"].get(r, total.get(r, 0))) for r in capped}
+                add_amounts(caps, of_partition)
+            queue["cap"] = caps
+            for partition in sorted(applied if path in self._users else ()):
+                child = cluster.queue(self.path_in(path, partition))
+                child |= {"weight": 1.0, **rows[partition]}
 
-            amounts_by_partition = {
-                partition: _amounts(limits.get(partition, _NOTHING), totals.get(partition, {}))
-                for partition in partitions
-            }
-            if len(partitions) == 1:
-                queue |= amounts_by_partition.popitem()[1]
-                continue
-            queue["cap"] = _caps_together(amounts_by_partition, totals)
-            for partition in sorted(partitions_of_queue.get(path, ())):
-                child_path = self.path_in(path, partition, partitions_of_queue)
-                if child_path != path and self._is_leaf(path):
-                    child = cluster.queue(child_path)
-                    child |= {"weight": 1.0, **amounts_by_partition[partition]}
-
-    def _is_leaf(self, path: str) -> bool:
-        """Whether no queue stands below a queue."""
-        return not any(other.startswith(f"{path}/") for other in self._weights)
-
-    def path_in(self, path: str, partition: str, partitions_of_queue: dict[str, set[str]]) -> str:
+    def path_in(self, path: str, partition: str) -> str:
         """Return the path of applications of a queue in a partition.
 
         It is that of the queue, or, where limits are by partition and the queue has applications
         in several, that of its part there.
         """
-        has_limits = None not in self._limits.get(path, {None: _NOTHING})
-        if has_limits and len(partitions_of_queue[path]) > 1:
+        has_limits = path in self._limits and None not in self._limits[path]
+        if has_limits and len(self.partitions_of[path]) > 1:
             return f"{path}/{name_in_path(partition_name(partition))}"
         return path
 
-
-def printed_policies(info: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the queues of the fair scheduler below one, and the policy that each prints."""
-    for child in entries(value_at(info, "childQueues", kind=(dict, list)), "queue"):
-        name = text_at(child, "queueName").rpartition(".")[2]
-        yield from printed_policies(child, f"{path}/{name_in_path(name)}".lstrip("/"))
-    policy = text_at(info, "schedulingPolicy")
-    if policy:
-        yield path, policy
-
-
-def _everything(totals: Mapping[str, Resources]) -> Resources:
-    """Return the capacity of all partitions together."""
-    everything: Resources = {}
-    for total in totals.values():
-        add_amounts(everything, total)
-    return everything
+    def _row(self, path: str, partition: str | None) -> Record:
+        """Return guarantee and cap of a queue in a partition."""
+        limits = self._limits[path].get(partition, _Limits({}, {}))
+        total = self._total(partition)
+        return {
+            "guarantee": {r: float(amount) for r, amount in limits.guarantee.items() if amount},
+            "cap": {
+                resource: float(amount)
+                for resource, amount in limits.cap.items()
+                if amount < total.get(resource, math.inf)  # a cap of the whole limits nothing
+            },
+        }
 
 
 def _partitions_below(info: Any) -> Iterator[str]:
     """Yield the partitions of which a queue, or one below it, has a part."""
     for entry in entries(value_at(info, "capacities"), "queueCapacitiesByPartition"):
         yield text_at(entry, "partitionName")
-    for child in entries(value_at(info, "queues", kind=(dict, list)), "queue"):
-        yield from _partitions_below(mapping_at(child))
+    for child in _children_of(info):
+        yield from _partitions_below(child)
 
 
 def _entry_of(queue: Record, partition: str) -> Record:
@@ -467,49 +391,14 @@ def _entry_of(queue: Record, partition: str) -> Record:
     return {}
 
 
-def _scaled(limit: Fraction | Resources, fraction: Fraction) -> Any:
-    """Return a part of a limit, which may be a fraction of the cluster or amounts by resource."""
-    if isinstance(limit, Fraction):
-        return limit * fraction
-    return {resource: amount * fraction for resource, amount in limit.items()}
+def _scaled(amounts: Mapping[str, int | Fraction], fraction: Fraction) -> Amounts:
+    """Return a part of amounts by resource."""
+    return {resource: amount * fraction for resource, amount in amounts.items()}
 
 
-def _amounts(limits: _Limits, total: Resources) -> Record:
-    """Return guarantee and cap as amounts by resource, of this total capacity."""
-    guarantee = _amounts_of(limits.guarantee, total)
-    cap = _amounts_of(limits.cap, total)
-    return {
-        "guarantee": {resource: float(amount) for resource, amount in guarantee.items() if amount},
-        "cap": {
-            resource: float(amount)
-            for resource, amount in cap.items()
-            if amount < total.get(resource, math.inf)  # a cap of the whole limits nothing
-        },
-    }
-
-
-def _caps_together(
-    amounts_by_partition: dict[str, Record], totals: dict[str, Resources]
-) -> dict[str, float]:
-    """Return the caps of a queue in several partitions together.
-
-    A partition without a cap counts with its total.
-    """
-    caps: dict[str, float] = {}
-    capped = {resource for amounts in amounts_by_partition.values() for resource in amounts["cap"]}
-    for partition, amounts in amounts_by_partition.items():
-        total = totals.get(partition, {})
-        for resource in capped:
-            cap = amounts["cap"].get(resource, float(total.get(resource, 0)))
-            caps[resource] = caps.get(resource, 0.0) + cap
-    return caps
-
-
-def _amounts_of(limit: Fraction | Resources, total: Resources) -> Mapping[str, int | Fraction]:
-    """Return a limit, which may be a fraction of the cluster, as amounts by resource."""
-    if isinstance(limit, Fraction):
-        return {resource: limit * amount for resource, amount in total.items()}
-    return limit
+def _printed_weight(queue: Record) -> float:
+    """Return the weight that a queue prints, below 0 where it prints none."""
+    return float(value_at(queue, "weight", kind=_NUMBER, default=-1))
 
 
 def _percent(queue: Record, key: str, default: float = 0.0) -> Fraction:

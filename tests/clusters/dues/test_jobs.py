@@ -215,7 +215,7 @@ def test_a_remainder_smaller_than_the_next_job_is_owed_to_nobody():
         lines[0] == "Fair: no user is short of a whole job of its fair share. Tasks that wait: 7."
     )
     assert lines[1] == (
-        "b: 1 job of 7 tasks; too little cpu is free where it could run; the next job needs 7 cpu at "
+        "b: 1 job of 7 tasks; too little cpu is free where it could run; the next needs 7 cpu at "
         "once (7 tasks)"
     )
 

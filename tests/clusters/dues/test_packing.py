@@ -17,75 +17,57 @@ def everywhere(instance):
     return {n: np.full(len(instance.servers), 9) for n in range(len(instance.users))}
 
 
-def fits(instance, free, jobs):
-    """Whether one copy of each of these jobs has room together: all placements are tried."""
-    tasks = [(n, k) for k, job in enumerate(jobs) for n, c in job.tasks.items() for _ in range(c)]
-    for places in product(range(len(free)), repeat=len(tasks)):
+def fits(instance, free, job):
+    """Whether a job has room: all placements are tried."""
+    users = [n for n, count in job.tasks.items() for _ in range(count)]
+    for places in product(range(len(free)), repeat=len(users)):
         used = np.zeros(free.shape)
-        on_node = set()
-        for (n, k), i in zip(tasks, places, strict=True):
-            used[i] += instance.demands[n]
-            if jobs[k].one_a_node and (k, i) in on_node:
-                used[i] = np.inf
-            on_node.add((k, i))
-        if (used <= free).all():
+        np.add.at(used, list(places), instance.demands[users])
+        has_own_nodes = not job.one_a_node or len(set(places)) == len(places)
+        if has_own_nodes and (used <= free).all():
             return True
     return False
 
 
 @pytest.mark.parametrize("seed", range(many(160)))
-def test_so_many_copies_have_room_together_as_enumeration_finds(seed):
+def test_a_job_has_room_where_enumeration_finds_a_place(seed):
     rng = np.random.default_rng([162, seed])
-    instance = Instance.from_arrays(rng.integers(1, 4, (2, 2)), rng.integers(2, 7, (2, 2)))
-    free = instance.capacities.copy()
-    jobs = []
-    for k in range(2):
-        tasks = {int(rng.integers(2)): int(rng.integers(1, 3))}
-        jobs.append(
-            WaitingJob(f"job {k}", tasks, int(rng.integers(1, 3)), bool(rng.random() < 0.4))
-        )
-    packing = packed(instance, free, everywhere(instance), jobs)
-    best = max(
-        sum(counts)
-        for counts in product(*(range(int(job.copies) + 1) for job in jobs))
-        if fits(
-            instance, free, [job for job, c in zip(jobs, counts, strict=True) for _ in range(c)]
-        )
-    )
-    assert packing.copies.sum() == best
-    used = sum(np.outer(tasks, instance.demands[n]) for n, tasks in packing.tasks.items())
-    assert (used <= free).all()
+    instance = Instance.from_arrays(rng.integers(1, 4, (2, 2)), rng.integers(2, 7, (3, 2)))
+    tasks = {n: int(rng.integers(1, 3)) for n in range(int(rng.integers(1, 3)))}
+    job = WaitingJob("job", tasks, one_a_node=bool(rng.random() < 0.4))
+    placed = packed(instance, instance.capacities, everywhere(instance), job)
+    assert (placed is not None) == fits(instance, instance.capacities, job)
+    if placed is not None:
+        used = sum(np.outer(counts, instance.demands[n]) for n, counts in placed.items())
+        assert (used <= instance.capacities).all()
+        assert {n: counts.sum() for n, counts in placed.items()} == tasks
 
 
-CAPPED = {"a": {"cap": {"cpu": 5}}}
-
-
-def capped(users=2, capacity=20.0):
+def capped(capacity):
     return Instance.from_arrays(
-        np.ones((users, 1)), [[capacity]], resources=["cpu"], queue=["a"] * users, queues=CAPPED
+        [[1.0]], [[capacity]], resources=["cpu"], queue=["a"], queues={"a": {"cap": {"cpu": 5}}}
     )
 
 
-def test_a_cap_holds_with_what_its_queue_uses():
+@pytest.mark.parametrize(("count", "has_room"), [(1, True), (2, False)])
+def test_a_cap_holds_with_what_its_queue_uses(count, has_room):
     """A cap of 5, of which 4 are in use: one task more."""
-    instance = capped()
-    root_and_a = np.array([[4.0], [4.0]])
-    job = [WaitingJob("", {0: 1}, 9)]
-    free = np.array([[16.0]])
-    packing = packed(instance, free, everywhere(instance), job, used=root_and_a)
-    assert packing.copies.tolist() == [1]
+    instance = capped(20.0)
+    used = np.array([[4.0], [4.0]])
+    job = WaitingJob("", {0: count})
+    placed = packed(instance, np.array([[16.0]]), everywhere(instance), job, used=used)
+    assert (placed is not None) == has_room
 
 
 def test_a_cap_of_all_that_the_cluster_has_stops_nobody():
-    instance = capped(capacity=5.0)
+    instance = capped(5.0)
     used = np.array([[0.0], [9.0]])  # would be over the cap, which is the whole cluster
-    packing = packed(
-        instance, np.array([[5.0]]), everywhere(instance), [WaitingJob("", {0: 1}, 9)], used=used
-    )
-    assert packing.copies.tolist() == [5]
+    job = WaitingJob("", {0: 5})
+    placed = packed(instance, np.array([[5.0]]), everywhere(instance), job, used=used)
+    assert placed[0].tolist() == [5]
 
 
 def test_a_program_that_would_be_too_large_has_no_answer():
     instance = Instance.from_arrays([[1]], np.ones((20_001, 1)))
     upper = {0: np.ones(20_001)}
-    assert packed(instance, instance.capacities, upper, [WaitingJob("", {0: 1})]) is None
+    assert packed(instance, instance.capacities, upper, WaitingJob("", {0: 1})) is None

@@ -11,6 +11,7 @@ from fairlp.errors import OversizedTaskWarning
 from fairlp.models.instances.arithmetic import quantity
 from fairlp_clusters.dues.facts import Facts
 from fairlp_clusters.dues.tenants import Tenants
+from fairlp_clusters.dues.verdict import Condition
 from verdicts import judged, lines_of
 
 UNITS = {"cpu": "1/1000 core", "memory": "MiB"}
@@ -151,3 +152,26 @@ def test_all_that_a_task_needs_is_named_and_nothing_else():
     assert "(8 CPU, 0.0009766 GiB each)" in text_lines[0]
     text_lines = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 0), (1000, 2048)))
     assert "(8 CPU each)" in text_lines[0]
+
+
+def test_nobody_is_short_of_a_job_that_could_not_start_on_what_others_have_beyond_their_dues():
+    """a has 2 of its 4 beyond its due, on x. b may only be on y, where c has just its due.
+
+    That c could move to x, the dump does not say: what runs stays where it is.
+    """
+    instance = Instance.from_arrays(
+        [[1.0]] * 3,
+        [[4.0], [4.0]],
+        users=["a", "b", "c"],
+        servers=["x", "y"],
+        eligible=[None, ["y"], None],
+        weights=[1, 1, 2],
+        task_limits=[8, 4, 8],
+    )
+    tasks = np.array([[4.0, 0], [0, 0], [0, 4]])
+    verdict = judged(Facts(instance, tasks, np.array([4.0, 4, 4])), "drfh")
+    assert verdict.dues.shares.fair_share.tolist() == pytest.approx([0.25, 0.25, 0.5])
+    assert verdict.is_fair and verdict.conditions[1] is Condition.NO_ROOM
+    moved = verdict.dues.facts.tasks[:, ::-1]
+    short = judged(Facts(instance, moved, np.array([4.0, 4, 4])), "drfh")
+    assert short.table["short_jobs"]["b"] == 2

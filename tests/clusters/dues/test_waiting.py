@@ -100,7 +100,7 @@ def test_of_a_job_that_needs_nodes_of_its_own_the_nodes_are_told():
     """a has half of the cluster; one CPU is free on n1 and none on n2."""
     verdict = cluster([WaitingJob("wide", {0: 2}, one_a_node=True)], [[3, 0], [0, 4]])
     assert lines_of(verdict)[1] == (
-        "a: 1 job of 2 tasks; too little cpu is free where it could run; the next job needs 2 nodes at "
+        "a: 1 job of 2 tasks; too little cpu is free where it could run; the next needs 2 nodes at "
         "once (2 cpu)"
     )
 

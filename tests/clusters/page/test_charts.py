@@ -24,7 +24,7 @@ def heights(figure):
 def test_charts_are_the_same_in_python(page):
     instance, observed = queued()
     charts = fairlp_clusters.charts(instance, observed=observed)
-    assert list(charts) == ["who", "queues", "users"]
+    assert list(charts) == ["queues", "users"]
     for name, figure in charts.items():
         assert f'data-chart="{name}"' in page and figure.axes
     assert page.count("<svg") == len(charts)
@@ -36,10 +36,6 @@ def test_charts_are_the_same_in_python(page):
 def test_the_bars_are_the_numbers_of_the_tables():
     instance, observed = queued()
     charts = fairlp_clusters.charts(instance, observed=observed)
-    parts = heights(charts["who"])
-    del parts["not in use"]
-    tasks = np.asarray(observed).sum(axis=1)
-    assert sum(parts.values()) == pytest.approx(tasks @ instance.demands / instance.pool)
     table = fairlp_clusters.fair_shares(instance, observed=observed, by="queue").iloc[1:]
     bars = heights(charts["queues"])
     assert bars["has"] == pytest.approx(table["share"].to_numpy())
@@ -47,10 +43,3 @@ def test_the_bars_are_the_numbers_of_the_tables():
     (marks,) = charts["queues"].axes[0].collections
     guarantees = [segment[0, 1] for segment in marks.get_segments() if len(segment)]
     assert guarantees == pytest.approx([share for share in table["guarantee"] if share > 0])
-
-
-def test_queues_are_drawn_at_the_first_level_that_has_several():
-    instance, observed = queued()
-    deep = instance.replace(queue=[f"all/{path}" for path in instance.queue], queues={})
-    figure = fairlp_clusters.charts(deep, observed=observed)["who"]
-    assert set(heights(figure)) == {"all/org", "all/lab", "not in use"}

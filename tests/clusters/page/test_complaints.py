@@ -109,7 +109,7 @@ def test_a_workload_larger_than_what_is_fair_is_owed_to_nobody(tmp_path):
     )
     assert lines[0].startswith("Fair: no queue is short of a whole job")
     assert lines[1] == (
-        "co/b: 1 job of 7 tasks; the quota of cpu in co; the next job needs 7 CPU at once (7 tasks)"
+        "co/b: 1 job of 7 tasks; the quota of cpu in co; the next needs 7 CPU at once (7 tasks)"
     )
 
 
@@ -318,10 +318,8 @@ def test_without_fair_sharing_a_queue_is_promised_its_nominal_quota_alone(tmp_pa
     items += [admitted("w", "b", 4), *pods(4, "n0", job="w"), waits("x", "b", 1)]
     lines = lines_of(judged(kubernetes.written(tmp_path, *items)))
     assert lines[0].startswith("Fair: no queue is short")
-    assert lines[2].endswith(
-        "a queue is promised its nominal quota alone. With it these would lack jobs of their dues: "
-        "co/b (1 task)."
-    )
+    assert lines[2].startswith("Kueue's fair sharing is off (its default")
+    assert lines[-1].startswith("Fair is what Kueue promises without fair sharing")
 
 
 def test_who_borrows_more_than_is_fair_is_told(tmp_path):
@@ -438,7 +436,7 @@ def test_a_pod_group_whose_pods_are_not_created_is_told(tmp_path):
     group = pod_group("g", "qb", 4, {"phase": "Pending"}, minResources={"cpu": "4"})
     lines = volcano_lines(tmp_path, *queues, *volcano_pods("qa", 6, "n0", ""), group)
     assert lines[0].startswith("Not fair: qb is 1 job of 4 tasks short")
-    assert lines[1].endswith("; the next job needs 4 CPU at once (4 tasks); qa (2 CPU)")
+    assert lines[1].endswith("; the next needs 4 CPU at once (4 tasks); qa (2 CPU)")
 
 
 # Kubernetes alone
@@ -601,7 +599,7 @@ def test_a_job_of_seven_nodes_has_no_room_on_five(tmp_path):
     assert lines[0].startswith("Fair: no user is short of a whole job")
     assert lines[1] == (
         "lab/ann: 1 job of 7 tasks; “Resources” (7 tasks); too little cpu is free where it could "
-        "run; the next job needs 7 nodes at once (28 CPU)"
+        "run; the next needs 7 nodes at once (28 CPU)"
     )
 
 

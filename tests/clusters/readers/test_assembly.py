@@ -35,13 +35,6 @@ def test_overcommitment_is_kept_and_told(tmp_path):
         == "observed all the same; nothing of it is free"
     )
     assert not fairlp.audit(cluster.instance, cluster.observed, ["feasible"])["holds"].item()
-    free = fairlp_clusters.snapshot(tmp_path, capacity="free")
-    assert list(free.instance.resources) == ["memory", "pods"] and list(free.instance.users) == [
-        "x/web"
-    ]
-    assert said(free, "nothing of it is free") == [
-        ("resource 'cpu'", "left out, with the users who need it")
-    ]
 
 
 def test_overcommitment_of_a_cordoned_node_is_told_too(tmp_path):
@@ -55,11 +48,6 @@ def test_overcommitment_of_a_cordoned_node_is_told_too(tmp_path):
         "node 'n2'"
     ]
     assert cluster.instance.capacities[1, 0] == 9000 and cluster.observed.residual == 0
-
-
-def test_nothing_free_is_an_error(tmp_path):
-    with pytest.raises(InstanceError, match="nothing is free that any task asks for"):
-        read(tmp_path, node("n1"), pod("a", on="n1", requests={"cpu": "8"}), capacity="free")
 
 
 def test_those_who_fit_nowhere_are_still_told_to_wait(tmp_path):
@@ -186,3 +174,14 @@ def test_a_dump_of_jobs_of_one_size_is_an_instance_with_job_sizes(tmp_path):
     cut = dump.observed.tasks_array.copy()
     cut[list(dump.instance.users).index("physics/ann"), 0] = 0
     assert fairlp.audit(dump.instance, cut, ["whole jobs"]).holds.item() is False
+
+
+def test_tasks_that_stay_on_several_nodes_keep_the_labels_that_these_have_in_common(tmp_path):
+    """Quotas count by flavor: what stays on cordoned nodes of a pool counts in that pool."""
+    nodes = [node(f"n{k}", {"pool": "a", "host": str(k)}, unschedulable=True) for k in range(2)]
+    nodes.append(node("n2", {"pool": "b", "host": "2"}))
+    cluster = read(tmp_path, *nodes, *[pod(f"p{k}", on=f"n{k}") for k in range(2)])
+    assert list(cluster.instance.servers) == ["n2", "2 nodes (ml/web, no new tasks)"]
+    labels = cluster.instance.server_attributes.iloc[1]
+    assert labels["pool"] == "a" and labels["host"] is None
+    assert cluster.observed.tasks_array.tolist() == [[0, 2]]

@@ -9,11 +9,7 @@ import pytest
 
 import fairlp
 import fairlp_clusters
-from fairlp.errors import FairlpWarning, SolverError
-from fairlp_clusters.dues import dues
-from fairlp_clusters.dues.facts import facts_of
 from kubernetes_dumps import kueue, node, pod, said, written
-from verdicts import judged, lines_of
 
 LABEL = "kueue.x-k8s.io/queue-name"
 
@@ -95,7 +91,6 @@ def test_what_is_lent_is_fair_by_weight(tmp_path):
         items += queue(name, [group({"default": {"cpu": nominal(cores)}})], weight=weight)
         items += [workload(name, name, 14 if name == "A" else 40)]
     cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
-    assert judged(cluster).dues.fair.mechanism == "kueue"
     assert [fair(cluster)[f"all/{name}"] for name in "ABC"] == pytest.approx([14, 12, 14], rel=1e-9)
 
 
@@ -231,8 +226,6 @@ def test_lending_limits_and_lone_queues(tmp_path):
     items += queue("lone", [group({"default": {"cpu": nominal(15)}})], cohort="")
     cluster = fairlp_clusters.snapshot(written(tmp_path, *items, *running("B", 10, ["n0", "n1"])))
     assert fair(cluster)["all/B"] == pytest.approx(10, rel=1e-9)
-    stopped = fairlp_clusters.fair_shares(cluster, by="tenant").loc["all/B"]
-    assert stopped["stopped_by"].startswith("the quota of cpu in all")
 
 
 def test_of_more_cohorts_than_one_none_borrows_from_another(tmp_path):
@@ -252,10 +245,8 @@ def test_a_resource_that_a_queue_does_not_cover_makes_its_workloads_inadmissible
     ]
     items += [workload("A", "A", 3, requests=requests), workload("more", "A", 3)]
     cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
-    table = fairlp_clusters.fair_shares(cluster)
-    assert table["fair_tasks"].tolist() == pytest.approx([0, 3], rel=1e-9)
-    by_tenant = fairlp_clusters.fair_shares(cluster, by="tenant")
-    assert "has no quota of nvidia.com/gpu" in by_tenant["stopped_by"].iloc[0]
+    tasks = fairlp.allocate(cluster.instance, "kueue").totals
+    assert tasks.tolist() == pytest.approx([0, 3], rel=1e-9)
 
 
 def test_what_runs_though_no_queue_covers_it_is_no_matter_of_quotas(tmp_path):
@@ -439,48 +430,6 @@ def test_nominal_quotas_without_nodes_are_told_and_nothing_is_refused(tmp_path):
     assert "12 of 20 CPU in the nominal quota of queue 'all/A' have no node" in shared.notes
     assert said(cluster, "12 of 20 CPU of its guarantee have no node")
     assert fairlp.compare(cluster.instance)["h-drf"].tolist() == pytest.approx([8, 32], rel=1e-6)
-
-
-def test_free_capacity_has_no_quotas(tmp_path):
-    items = [
-        node("n1"),
-        *queue("A", [group({"default": {"cpu": nominal(4)}})]),
-        *running("A", 1, ["n1"]),
-    ]
-    cluster = fairlp_clusters.snapshot(
-        written(tmp_path, *items, workload("more", "A", 3)), capacity="free"
-    )
-    assert (
-        cluster.instance.queues.quotas is None
-        and cluster.observed.instance.queues.quotas is not None
-    )
-
-
-def test_where_no_program_is_solved_the_next_rule_is_taken_and_told(tmp_path, monkeypatch):
-    honest = dues.allocate
-
-    def failing(instance, mechanism, **options):
-        if mechanism == "kueue":
-            raise SolverError("planted")
-        return honest(instance, mechanism, **options)
-
-    items = [
-        node("n0"),
-        *queue("A", [group({"default": {"cpu": nominal(2)}})]),
-        *running("A", 1, ["n0"]),
-    ]
-    facts = facts_of(written(tmp_path, *items))
-    assert lines_of(judged(facts))[-1].startswith(
-        "Fair is what kueue gives: Kueue gives every queue"
-    )
-    monkeypatch.setattr(dues, "allocate", failing)
-    with pytest.warns(FairlpWarning, match="what is fair is that of 'h-drf-counted': planted"):
-        verdict = judged(facts)
-    assert lines_of(verdict)[-1].startswith(
-        "Fair is what h-drf-counted gives: Kubernetes itself promises no shares"
-    )
-    with pytest.raises(SolverError, match="planted"):
-        judged(facts, "kueue")
 
 
 def test_what_is_there_twice_counts_once(tmp_path):

@@ -22,8 +22,6 @@ def test_what_is_asked_for_is_checked(tmp_path):
         UnknownNameError, match=r"scheduler='kubernets' is not known; did you mean 'kubernetes'"
     ):
         fairlp_clusters.snapshot(tmp_path, "kubernets")
-    with pytest.raises(UnknownNameError, match=r"capacity='fre' is not known; did you mean 'free'"):
-        fairlp_clusters.snapshot(tmp_path, capacity="fre")
     with pytest.raises(UnknownNameError, match="by='user' is not known"):
         fairlp_clusters.snapshot(tmp_path, by="user")
     with pytest.raises(FileFormatError, match=r"no file .*; did you mean 'dump.json'"):
@@ -127,9 +125,9 @@ def test_a_dump_with_anything_anywhere_is_read_or_refused(tmp_path_factory, dump
     folder = tmp_path_factory.mktemp("any")
     for name, document in documents.items():
         (folder / name).write_text(json.dumps(document), encoding="utf-8")
-    for capacity in ("whole", "free"):
+    for by in ("owner", "queue"):
         try:
-            snapshot = fairlp_clusters.snapshot(folder, dump.__name__, capacity=capacity)
+            snapshot = fairlp_clusters.snapshot(folder, dump.__name__, by=by)
         except (FileFormatError, InstanceError, TooLargeError):
             continue
         assert isinstance(snapshot.not_understood, pd.DataFrame) and len(snapshot.instance.users)

@@ -79,8 +79,9 @@ def test_licences_are_read_from_text_in_one_line_and_from_json(tmp_path):
 def test_the_last_licence_goes_to_the_first_job():
     licences = Licences()
     licences.read({"LicenseName": "a", "Total": 2, "Free": 1}, "")
-    assert licences.take({"a": 1}, 1) == (1, "")
+    assert licences.copies({"a": 1}, 3) == 1 and licences.take({"a": 1}, 1)
+    assert licences.copies({"a": 1}, 1) == 0
     reason = "licence a: needs 1, 1 of 2 free, of which jobs before it take 1"
-    assert licences.take({"a": 1}, 1) == (0, reason)
-    assert licences.lacking({"a": 1}) == "" and licences.lacking({"b": 9}) == ""
-    assert licences.lacking({"a": 2}) == "licence a: needs 2, 1 of 2 free"
+    assert licences.take({"a": 1}, 0) == reason
+    assert licences.take({"b": 9}, 0) == ""
+    assert licences.take({"a": 2}, 0) == "licence a: needs 2, 1 of 2 free"

@@ -138,7 +138,7 @@ def test_a_record_that_is_not_as_printed_is_one_line_of_what_is_not_understood(t
     (tmp_path / "nodes.txt").write_text(node_as_text(node("n1")), encoding="utf-8")
     (tmp_path / "jobs.txt").write_text(text, encoding="utf-8")
     snapshot = fairlp_clusters.snapshot(tmp_path)
-    assert [place for place, _ in said(snapshot, "a bracket is not closed")] == ["jobs: 2"]
+    assert [place for place, _ in said(snapshot, "a bracket is not closed")] == ["jobs: '2'"]
     assert snapshot.observed.totals.to_dict() == {"physics/ann": 1}
 
 

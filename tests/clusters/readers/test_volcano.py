@@ -147,21 +147,6 @@ def test_a_cohort_below_another_may_borrow_so_much(tmp_path):
     assert limits(cluster, "org", "caps") == {"cpu": 8000}
 
 
-def test_guarantees_of_queues_of_more_than_there_is_together_are_told(tmp_path):
-    """5 and 6 CPUs in two cohorts, of 8."""
-    queues = []
-    for name, cores in (("a", 5), ("b", 6)):
-        spec = {"cohort": f"cohort-{name}", "resourceGroups": flavors(("cpu", cores, {}))}
-        queues += [
-            kueue("ClusterQueue", name, spec),
-            kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml"),
-        ]
-    pods = [in_queue("x", "to-a"), in_queue("y", "to-b")]
-    cluster = read(tmp_path, node("n1"), *pods, *queues)
-    phrase = "guarantees of 'cpu' below it add up to 11000, more than 8000"
-    assert said(cluster, phrase) == [("the root", "unchanged")]
-
-
 GPU = {"cpu": "1", "nvidia.com/gpu": "1"}
 CONFIGURATION = """
 actions: "enqueue, allocate, backfill"

@@ -151,9 +151,6 @@ def test_the_golden_dump(tmp_path):
     ):
         assert [place for place, _ in said(cluster, phrase)] == [expected_place]
     assert len(cluster.not_understood) == 4
-    assert fairlp_clusters.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [
-        [12, 12288]
-    ]
 
 
 def by_partition(name, capacity, gpu, **fields):
@@ -252,32 +249,6 @@ def test_guarantees_have_nodes_though_tasks_that_fit_none_are_left_out(tmp_path)
     with pytest.warns(fairlp.errors.OversizedTaskWarning):
         fair = fairlp_clusters.fair_shares(cluster, by="queue")["fair_tasks"]
     assert fair[["ml", "web"]].tolist() == pytest.approx([1.024, 9.5])
-
-
-@pytest.mark.parametrize("is_list", [True, False])
-def test_the_fair_scheduler(tmp_path, is_list):
-    def queue(name, least=(0, 0), largest=(99999, 99), below=(), **fields):
-        fair_queue = {"queueName": name, "schedulingPolicy": "drf"} | fields
-        fair_queue |= {"minResources": dict(zip(("memory", "vCores"), least, strict=True))}
-        fair_queue |= {"maxResources": dict(zip(("memory", "vCores"), largest, strict=True))}
-        return fair_queue | (
-            {"childQueues": list(below) if is_list else {"queue": list(below)}} if below else {}
-        )
-
-    below = [
-        queue("root.a", (1024, 1), (4096, 4), [queue("root.a.x")], weight=3.0),
-        queue("root.b", weight=0),
-    ]
-    info = {"type": "fairScheduler", "rootQueue": queue("root", below=below)}
-    cluster = read(tmp_path, [node("n1", (2048, 2), (6144, 6))], [app(1, "root.a.x")], info)
-    assert cluster.instance.queue == ("a/x",)
-    assert limits(cluster, "a", "guarantees") == {"vcores": 1, "memory": 1024}
-    assert limits(cluster, "a", "caps") == {"vcores": 4, "memory": 4096}
-    assert limits(cluster, "", "caps") == {}  # of more than there is
-    assert dict(zip(cluster.instance.queues, cluster.instance.queues.weights, strict=True)) == {
-        "": 1, "a": 3, "a/x": 1, "b": 1 / 1000
-    }  # fmt: skip
-    assert said(cluster, "its weight is not printed")[0][0] == "queue 'a/x'"
 
 
 def test_partitions_are_servers(tmp_path):
@@ -604,48 +575,6 @@ def test_the_calculator_is_read_where_a_file_has_it(tmp_path, name, text, resour
         )
 
 
-def fair_scheduler(policy=None, **fields):
-    root = {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 1.0} | fields]}
-    if policy is not None:
-        root["childQueues"][0]["schedulingPolicy"] = policy
-    return {"type": "fairScheduler", "rootQueue": root}
-
-
-ALLOCATIONS = """<?xml version="1.0"?>
-<allocations>
-  <queue name="root"><queue name="a"><weight>3.0</weight>
-    <schedulingPolicy>drf</schedulingPolicy></queue></queue>
-  <defaultQueueSchedulingPolicy>fair</defaultQueueSchedulingPolicy>
-</allocations>
-"""
-
-
-@pytest.mark.parametrize(
-    ("policy", "allocations", "resources"),
-    [
-        (None, None, ["memory"]),
-        ("fair", None, ["memory"]),
-        ("fifo", None, ["memory"]),
-        ("drf", None, ["vcores", "memory"]),
-        (None, ALLOCATIONS, ["vcores", "memory"]),
-        ("fair", ALLOCATIONS, ["memory"]),
-    ],
-)
-def test_the_policy_of_the_fair_scheduler_says_what_counts(
-    tmp_path, policy, allocations, resources
-):
-    if allocations:
-        (tmp_path / "fair-scheduler.xml").write_text(allocations, encoding="utf-8")
-    apps = [app(1, resourceRequests=[asks(2)])]
-    scheduler = fair_scheduler(policy)
-    snapshot = read(tmp_path, [node("n1")], apps, scheduler, None)
-    assert list(snapshot.instance.resources) == resources
-    cluster = cluster_of(tmp_path, [node("n1")], apps, scheduler, None)
-    ((group),) = cluster.groups.values()
-    ((request, _),) = group.requests.items()
-    assert request.left_out == (("vcores of nodes",) if resources == ["memory"] else ())
-
-
 @pytest.mark.parametrize(
     ("text", "phrase"),
     [
@@ -736,7 +665,6 @@ def test_containers_wait_with_the_priority_of_their_application(tmp_path):
 
 
 MONITOR = "yarn.resourcemanager.scheduler.monitor.enable"
-INTRA = "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled"
 
 
 def preemption(folder, scheduler, settings):
@@ -744,58 +672,23 @@ def preemption(folder, scheduler, settings):
     return cluster_of(folder, [node("n1")], apps, scheduler, settings).preemption
 
 
-@pytest.mark.parametrize(
-    ("settings", "flag", "refusal"),
-    [
-        (None, None, f"the default: {MONITOR} is not in the dump"),
-        ({MONITOR: "false"}, None, f"{MONITOR} in conf.json"),
-        (None, True, "preemptionDisabled of queues"),
-    ],
-)
-def test_without_its_monitor_the_capacity_scheduler_takes_no_container(
-    tmp_path, settings, flag, refusal
-):
-    fields = {} if flag is None else {"preemptionDisabled": flag}
-    rule = preemption(tmp_path, two_queues(-1.0, **fields), settings)
-    assert rule == (f"the capacity scheduler's monitor is off ({refusal}): no container gives way")
+@pytest.mark.parametrize("place", ["scheduler", "settings"])
+def test_another_scheduler_of_yarn_has_no_verdict(tmp_path, place):
+    scheduler = {"type": "fairScheduler", "rootQueue": {"queueName": "root"}}
+    settings = {"yarn.resourcemanager.scheduler.class": "org.apache.hadoop.FairScheduler"}
+    if place == "scheduler":
+        snapshot = read(tmp_path, [node("n1")], [app(1)], scheduler, None)
+        assert said(snapshot, "scheduler of type 'fairScheduler'; expected capacityScheduler")
+    else:
+        snapshot = read(tmp_path, [node("n1")], [app(1)], ONE_QUEUE, settings)
+    assert "of YARN's schedulers fairlp reads the capacityScheduler alone" in snapshot.no_verdict
+    assert snapshot.observed.tasks_array.sum() == 2
 
 
-@pytest.mark.parametrize(
-    ("settings", "inside"),
-    [
-        ({MONITOR: "true"}, "to none"),
-        ({MONITOR: "true", INTRA: "true"}, "by priority or user limit"),
-    ],
-)
-def test_with_its_monitor_queues_above_their_capacity_give_way(tmp_path, settings, inside):
-    rule = preemption(tmp_path, two_queues(1.0, preemptionDisabled=True), settings)
-    assert rule == (
-        "a container of a queue above its capacity gives way to queues below theirs "
-        f"({MONITOR} in conf.json); within a queue it gives way {inside} "
-        "(intra-queue-preemption.enabled)"
-    )
-
-
-def test_a_queue_that_prints_that_it_gives_way_tells_that_the_monitor_is_on(tmp_path):
-    rule = preemption(tmp_path, two_queues(-1.0, preemptionDisabled=False), None)
-    assert rule.startswith("a container") and "(preemptionDisabled of queues)" in rule
-
-
-@pytest.mark.parametrize("value", [None, "true"])
-def test_the_fair_scheduler_takes_containers_only_if_it_is_told_to(tmp_path, value):
-    name = "yarn.scheduler.fair.preemption"
-    settings = None if value is None else {name: value}
-    rule = preemption(tmp_path, fair_scheduler("fair", preemptable=False), settings)
-    if value is None:
-        assert rule == (
-            f"the fair scheduler does not pre-empt (the default: {name} is not in the dump): "
-            "no container gives way"
-        )
-        return
-    assert rule == (
-        "a container of a queue above its fair share gives way to queues below "
-        f"({name} in conf.json)"
-    )
+def test_what_settings_say_of_preemption_is_told_as_it_stands(tmp_path):
+    rule = preemption(tmp_path, two_queues(), {MONITOR: "true"})
+    assert rule == f"{MONITOR} in conf.json: true"
+    assert preemption(tmp_path, two_queues(), DOMINANT) == ""
 
 
 def test_users_with_a_limit_share_their_queue_equally(tmp_path):

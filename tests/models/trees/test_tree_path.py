@@ -17,7 +17,7 @@ from tree_oracle import counted
 
 @pytest.mark.parametrize("count", ["total", "borrowed"])
 @pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted"])
-@pytest.mark.parametrize("seed", range(many(100)))
+@pytest.mark.parametrize("seed", range(many(110)))
 def test_rises_from_guarantees_are_proved(seed, mechanism, count):
     instance = guaranteed_tree(seed, servers=1 + seed % 2)
     try:
