@@ -81,7 +81,7 @@ def namespaces(rng, cell, several):
     for task in [*scene.running, *scene.waiting]:
         key = task.tenant, task.demand
         wanted[key] = wanted.get(key, 0) + getattr(task, "size", 1)
-    tasks = Vectors(scene.pool, wanted).dues()
+    tasks = Vectors(scene.pool, wanted).run()
     for tenant in tenants:
         amounts = [
             sum(count * demand[r] for (name, demand), count in tasks.items() if name == tenant)
