@@ -61,22 +61,22 @@ def differences(scenes, verdict):
 #: Where tenants have tasks of several sizes, only jobs count of which the class of equal tasks lacks
 #: its own part of what is due to the tenant.
 CLASSES = pytest.mark.xfail(strict=True, reason="a job of a class that has its part is not counted")
-CASES = [
-    *[pytest.param(scheduler, False, id=f"{scheduler}, one size") for scheduler in SCHEDULERS],
-    *[
-        pytest.param(scheduler, True, id=f"{scheduler}, several sizes", marks=marks)
-        for scheduler, marks in {
-            "kubernetes": CLASSES,
-            "kueue": (),
-            "slurm": CLASSES,
-            "volcano": CLASSES,
-            "yarn": (),
-        }.items()
-    ],
+CASES = {
+    "kubernetes": [(False, ()), (True, CLASSES)],
+    "kueue": [(True, ())],
+    "kueue, two resources": [(False, ())],
+    "slurm": [(False, ()), (True, CLASSES)],
+    "volcano": [(False, ()), (True, CLASSES)],
+    "yarn": [(False, ()), (True, ())],
+}
+PARAMETERS = [
+    pytest.param(scheduler, several, marks=marks)
+    for scheduler, cases in CASES.items()
+    for several, marks in cases
 ]
 
 
-@pytest.mark.parametrize(("scheduler", "several"), CASES)
+@pytest.mark.parametrize(("scheduler", "several"), PARAMETERS)
 def test_the_verdict_about_drawn_clusters_is_that_by_hand(scheduler, several, tmp_path):
     _, document, write, count = SCHEDULERS[scheduler]
     all_lines = []
@@ -89,6 +89,30 @@ def test_the_verdict_about_drawn_clusters_is_that_by_hand(scheduler, several, tm
         all_edges += edges
     assert not all_lines, "\n".join(all_lines)
     assert all_edges <= CLUSTERS // 100
+
+
+@pytest.mark.parametrize("scheduler", CASES)
+def test_tables_by_user_tenant_and_queue_say_the_same(scheduler, tmp_path):
+    _, document, write, _ = SCHEDULERS[scheduler]
+    scenes = drawn(np.random.default_rng([76, 1]), scheduler, several=True)
+    dump = write(tmp_path / "dump", document(scenes))
+    by_tenant, by_user, by_queue = (
+        fairlp_clusters.fair_shares(dump, by=by) for by in ("tenant", "user", "queue")
+    )
+    columns = ["tasks", "fair_tasks", "waiting", "owed"]
+    sums = by_user.groupby("tenant")[columns].sum().reindex(by_tenant.index)
+    np.testing.assert_allclose(sums, by_tenant[columns], atol=DIGITS)
+    columns += ["share", "fair_share"]
+    queues = [name for name in by_tenant.index if name in by_queue.index]
+    assert queues or scheduler == "yarn"
+    of_queues = by_queue.loc[queues, columns].astype(float)
+    np.testing.assert_allclose(of_queues, by_tenant.loc[queues, columns], atol=DIGITS)
+    has_stopped = by_tenant["stopped_by"] != ""
+    assert has_stopped.equals(by_tenant["room_jobs"] < by_tenant["waiting_jobs"])
+    verdict = fairlp_clusters.verdict(dump)
+    is_short = by_tenant["short_jobs"] > 0
+    assert is_short.any() == (not verdict.is_fair) == verdict.sentence.startswith("Not fair: ")
+    assert (by_tenant["short_jobs"] <= by_tenant["waiting_jobs"]).all()
 
 
 # The smallest clusters in which the two differ

@@ -16,7 +16,7 @@ import kubernetes_dumps as kubernetes
 import slurm_dumps as slurm
 import yarn_dumps as yarn
 from kueue_dumps import LABEL, workload
-from verdict_oracle import Job, Scene, Task, Vectors, added, along_tree, quotas, within_quotas
+from verdict_oracle import Job, Quotas, Scene, Task, Vectors, added, along_tree
 
 
 def scene_of(rng, nodes, tenants, demands, *, most_tasks=1, spread=False, several=False, **rules):
@@ -81,7 +81,7 @@ def namespaces(rng, cell, several):
     for task in [*scene.running, *scene.waiting]:
         key = task.tenant, task.demand
         wanted[key] = wanted.get(key, 0) + getattr(task, "size", 1)
-    tasks = Vectors(scene.pool, wanted).dues()
+    tasks = Vectors(scene.pool, wanted).run()
     for tenant in tenants:
         amounts = [
             sum(count * demand[r] for (name, demand), count in tasks.items() if name == tenant)
@@ -228,45 +228,71 @@ def volcano_fields(tenant):
 # Kueue
 
 
+def queues_of(rng, cell):
+    """The root of a cohort, and weights of two or three queues in it."""
+    names = "abc"[: rng.integers(1, 4)]
+    return {f"co{cell}/{name}{cell}": Fraction(int(rng.integers(1, 4))) for name in names}
+
+
 def cohort(rng, cell, several):
-    """Queues of one cohort of one resource, whose quotas have borrowing and lending limits."""
+    """Queues of one resource, whose quotas have borrowing and lending limits."""
     nodes = one_resource(rng)
-    root = f"co{cell}"
-    tenants = {f"{root}/{name}{cell}": Fraction(1) for name in "abc"[: rng.integers(1, 4)]}
-    tenants = {name: Fraction(int(rng.integers(1, 4))) for name in tenants}
-    nominal = {name: int(rng.integers(0, 6)) for name in tenants}
-    borrowing = {name: int(rng.integers(0, 4)) for name in tenants if rng.random() < 0.25}
-    lending = {name: int(rng.integers(0, 4)) for name in tenants if rng.random() < 0.25}
-
-    def allows(held):
-        used = {name: amounts[0] for name, amounts in held.items()}
-        return within_quotas(used, nominal, borrowing, lending)
-
-    scene = scene_of(
-        rng, nodes, tenants, ONE, several=several, most_tasks=3, root=root, allows=allows
-    )
-    scene.quotas = nominal, borrowing, lending
-    wanted = {tenant: scene.wanted(tenant)[0] for tenant in tenants}
-    amounts = quotas(scene.pool[0], wanted, nominal, tenants, borrowing, lending)
+    tenants = queues_of(rng, cell)
+    nominal = {name: (int(rng.integers(0, 6)),) for name in tenants}
+    limits = [
+        {name: int(rng.integers(0, 4)) for name in tenants if rng.random() < 0.25} for _ in range(2)
+    ]
+    quotas = Quotas(nominal, *limits)
+    rules = {"root": f"co{cell}", "allows": quotas.allow, "several": several, "most_tasks": 3}
+    scene = scene_of(rng, nodes, tenants, ONE, **rules)
+    scene.quotas = quotas
+    wanted = {tenant: scene.wanted(tenant) for tenant in tenants}
+    amounts = quotas.dues(scene.pool[0], wanted, tenants)
     scene.dues = {tenant: amount / scene.pool[0] for tenant, amount in amounts.items()}
+    return scene
+
+
+def cohort_of_two(rng, cell, several):
+    """Queues of CPUs and memory, each with equal tasks."""
+    nodes = [(2 * k, 8 * k) for k in numbers(rng, 1, 4, int(rng.integers(1, 4)))]
+    tenants = queues_of(rng, cell)
+    nominal = {name: (int(rng.integers(0, 5)), int(rng.integers(0, 17))) for name in tenants}
+    quotas = Quotas(nominal)
+    demands = [(1, 1), (1, 4), (2, 2), (1, 8), (2, 6)]
+    rules = {"root": f"co{cell}", "allows": quotas.allow, "most_tasks": 3}
+    scene = scene_of(rng, nodes, tenants, demands, **rules)
+    scene.quotas = quotas
+    wanted = {}
+    for entry in [*scene.running, *scene.waiting]:
+        count = wanted.get(entry.tenant, (entry.demand, 0))[1]
+        wanted[entry.tenant] = entry.demand, count + getattr(entry, "size", 1)
+    tasks = quotas.tasks(scene.pool, wanted, tenants)
+    scene.dues = dict.fromkeys(tenants, Fraction(0))
+    for tenant, count in tasks.items():
+        scene.dues[tenant] = scene.share([count * amount for amount in wanted[tenant][0]])
     return scene
 
 
 def kueue_objects(scenes):
     items = [kubernetes.kueue("ResourceFlavor", "default", {})]
     for cell, scene in enumerate(scenes):
-        nominal, borrowing, lending = scene.quotas
         for tenant, weight in scene.tenants.items():
             root, _, name = tenant.partition("/")
-            quota = {"name": "cpu", "nominalQuota": str(nominal[tenant])}
-            if tenant in borrowing:
-                quota["borrowingLimit"] = str(borrowing[tenant])
-            if tenant in lending:
-                quota["lendingLimit"] = str(lending[tenant])
-            flavors = [{"name": "default", "resources": [quota]}]
+            amounts = scene.quotas.nominal[tenant]
+            units = {"cpu": "", "memory": "Gi"}
+            resources = [
+                {"name": resource, "nominalQuota": f"{amount}{unit}"}
+                for (resource, unit), amount in zip(units.items(), amounts, strict=False)
+            ]
+            if tenant in scene.quotas.borrowing:
+                resources[0]["borrowingLimit"] = str(scene.quotas.borrowing[tenant])
+            if tenant in scene.quotas.lending:
+                resources[0]["lendingLimit"] = str(scene.quotas.lending[tenant])
+            flavors = [{"name": "default", "resources": resources}]
+            covered = [entry["name"] for entry in resources]
             spec = {
                 "cohort": root,
-                "resourceGroups": [{"coveredResources": ["cpu"], "flavors": flavors}],
+                "resourceGroups": [{"coveredResources": covered, "flavors": flavors}],
                 "fairSharing": {"weight": str(weight)},
             }
             items.append(kubernetes.kueue("ClusterQueue", name, spec))
@@ -419,6 +445,7 @@ class Scheduler(NamedTuple):
 SCHEDULERS = {
     "kubernetes": Scheduler(namespaces, plain_objects, write_objects, 5),
     "kueue": Scheduler(cohort, kueue_objects, write_objects, 6),
+    "kueue, two resources": Scheduler(cohort_of_two, kueue_objects, write_objects, 6),
     "slurm": Scheduler(accounts, slurm_records, write_slurm, 5),
     "volcano": Scheduler(volcano_queues, volcano_objects, write_objects, 5),
     "yarn": Scheduler(yarn_queues, yarn_files, write_yarn, 1),
