@@ -235,14 +235,7 @@ def test_a_quota_of_pods_by_count(tmp_path):
 
 from __future__ import annotations
 
-import json
-
 import pytest
-
-import fairlp
-import fairlp_clusters
-from dump_files import affinity, notes, read, snapshot, term
-from kubernetes_dumps import node, pod, said, thing, written
 
 
 @pytest.fixture
