@@ -279,14 +279,18 @@ def _with_staying_tasks(
     for row, demand in zip(rows, demands, strict=True):
         if row not in staying:
             continue
-        first, *others = (nodes[k] for k in staying[row])
+        first, *others = [nodes[k] for k in staying[row]]
         name = f"{1 + len(others)} nodes" if others else first.name
         name = f"{name} ({row.leaf.label}, no new tasks)"
         while name in taken:
             name += " "
         taken.add(name)
         server_of[row] = len(servers)
-        attributes = {} if others else first.attributes
+        # what all of them have: quotas count by the labels of a flavor
+        common = set(first.attributes.items()).intersection(*(n.attributes.items() for n in others))
+        attributes = {
+            key: value for key, value in first.attributes.items() if (key, value) in common
+        }
         servers.append(Node(name, {}, attributes, first.closed or "no new tasks"))
         amounts.append(sum(staying[row].values()) * demand)
 

@@ -152,36 +152,26 @@ WITHOUT_QUEUE = "(no queue)"
 _UNITS = {resource: unit_of(resource) for resource in ("cpu", "memory", "ephemeral-storage")}
 
 
-def objects(file: Path) -> Iterator[Record]:
-    """Yield the objects of a file: one by itself, or those of a list, which get its kind."""
+def objects(file: Path) -> Iterator[Any]:
+    """Yield the objects of a file: one by itself, or those of a list, which get the kind before them."""
     text = read_text(file)
     if not is_json(text):
         raise FileFormatError(f"{file} is not JSON; print it with kubectl get … -o json")
     document: Record = {}  # its keys other than items
-    without_kind = []  # entries whose kind may follow behind them
     for key, value in members(text, file):
+        kind = str(document.get("kind", ""))
         if key == "items":
-            if isinstance(value, dict) and "kind" not in value and "kind" not in document:
-                without_kind.append(value)
-            elif value != []:
-                yield _of_list(value, document)
+            if isinstance(value, dict) and "kind" not in value and kind.endswith("List"):
+                version = document.get("apiVersion")
+                value = {"kind": kind.removesuffix("List"), "apiVersion": version, **value}
+            if value != []:
+                yield value
         elif key == END:
-            yield from (_of_list(value, document) for value in without_kind)
             if document and not str(document.get("kind", "List")).endswith("List"):
                 yield document
             document = {}
-            without_kind = []
         else:
             document[key] = value
-
-
-def _of_list(value: Any, document: Record) -> Any:
-    """Return an entry with the kind of its list, where it has none."""
-    list_kind = str(document.get("kind", ""))
-    if isinstance(value, dict) and "kind" not in value and list_kind.endswith("List"):
-        kind = list_kind.removesuffix("List")
-        return {"kind": kind, "apiVersion": document.get("apiVersion"), **value}
-    return value
 
 
 class KubernetesReader:

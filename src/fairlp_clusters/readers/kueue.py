@@ -751,18 +751,12 @@ class Kueue:
                 "Kueue's fair sharing is off (its default; the queues have no weights and no weighted "
                 "shares, which they have where it is on)"
             )
-        names_of = {
-            policy: ", ".join(
-                name for name, queue in self._queues.items() if queue.reclaims == policy
-            )
-            for policy in ("Never", "LowerPriority")
-        }
-        if any(queue.reclaims for queue in queues):
-            exceptions = "; ".join(f"{policy} for {n}" for policy, n in names_of.items() if n)
-            cluster.preemption = (
-                "Kueue takes back what a queue lent as its reclaimWithinCohort says"
-                + (f" ({exceptions})" if exceptions else "")
-            )
+        policies: dict[str, list[str]] = {}
+        for name, queue in self._queues.items():
+            if queue.reclaims:
+                policies.setdefault(queue.reclaims, []).append(name)
+        rules = [f"{policy} of {', '.join(names)}" for policy, names in policies.items()]
+        cluster.preemption = f"reclaimWithinCohort is {', '.join(rules)}" if rules else ""
 
     def _put_queue(self, cluster: Cluster, path: str, queue: _QuotaQueue) -> None:
         """Put weight and quotas of a queue or cohort on its row; a root borrows nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from fairlp.errors import FileFormatError, UnknownNameError, nearest, quoted
 
 from .assembly import assemble
 from .snapshot import Snapshot
-from .sources import NOT_READ, advice, files_of, is_dump, scheduler_of_beginning
+from .sources import advice, files_of, is_dump, scheduler_of_beginning
 
 
 def snapshot(
@@ -78,15 +78,17 @@ def snapshot_of(
             )
 
     schedulers = {file: scheduler_of_beginning(file) for file in files}
-    others = sorted(set(NOT_READ).intersection(filter(None, schedulers.values())))
-    if others and not set(readers).intersection(filter(None, schedulers.values())):
-        raise FileFormatError(
-            f"{path} is of {' and '.join(others)}, no scheduler that fairlp reads; expected a dump of one "
-            f"of {', '.join(readers)}"
-        )
-    if scheduler is None:
-        scheduler = _only_scheduler(path, schedulers, list(readers))
-    elif not any(schedulers.values()):
+    names = sorted(set(filter(None, schedulers.values())))
+    read_names = [name for name in names if name in readers]
+    if not read_names and (names or scheduler is None):
+        problem = "no scheduler that is known" + next(filter(None, map(advice, files)), "")
+        if names:
+            problem = f"{' and '.join(names)}, no scheduler that fairlp reads"
+        raise FileFormatError(_expected(path, problem, readers))
+    if scheduler is None and len(read_names) > 1:
+        raise FileFormatError(_expected(path, " and ".join(read_names), readers))
+    scheduler = scheduler or read_names[0]
+    if not names:
         schedulers = dict.fromkeys(files, scheduler)
 
     reader = readers[scheduler]()
@@ -109,19 +111,10 @@ def snapshot_of(
     )
 
 
-def _only_scheduler(
-    path: str | Path, schedulers: dict[Path, str | None], choices: list[str]
-) -> str:
-    """Return the one scheduler that the files are of."""
-    names = [name for name in choices if name in schedulers.values()]
-    if len(names) == 1:
-        return names[0]
-    problem = f"is of {' and '.join(names)}" if names else "is of no scheduler that is known"
-    remedy = next(filter(None, map(advice, schedulers)), "")
-    raise FileFormatError(
-        f"{path} {problem}{remedy}; expected a dump of one of {', '.join(choices)} "
-        "(scheduler=… says which)"
-    )
+def _expected(path: str, problem: str, readers: Iterable[str]) -> str:
+    """Return the message for a path that is not of one scheduler that is read."""
+    expected = f"expected a dump of one of {', '.join(readers)} (scheduler=… says which)"
+    return f"{path} is of {problem}; {expected}"
 
 
 def instance_of_dump(path: Path) -> Instance | None:

@@ -59,7 +59,7 @@ class SlurmJob(NamedTuple):
     it, each on ``node_count`` nodes. ``reason`` is Slurm's code of why the job waits, ``message`` its
     description, and ``left_out`` names what it asks of nodes that does not count here. ``licences`` are those of
     each task of the array. ``components`` is the number of the heterogeneous job that it is a part
-    of, and ``component_count`` how many parts that has; empty, and 1, for none. ``is_ending`` is
+    of, and ``component_count`` how many parts that has; empty, and 0 where it is not known. ``is_ending`` is
     whether it is over, and holds its nodes until their epilog is done.
     """
 
@@ -81,8 +81,7 @@ class SlurmJob(NamedTuple):
     left_out: tuple[str, ...] = ()
     licences: Mapping[str, int] = MappingProxyType({})
     components: str = ""
-    component_count: int = 1
-    qos: str = ""
+    component_count: int = 0
     whole_nodes: bool = False
     is_ending: bool = False
 
@@ -129,7 +128,7 @@ def job_of(entry: Record, where: Where, notes: Notes) -> SlurmJob:
             waiting_portions = 0
 
     place, constraints = _node_request(entry, node_count, where, notes)
-    components, component_count = _components(entry)
+    numbers = text_at(entry, "het_job_id_set")
     sharing = _sharing(entry)
     constraints += [f"--exclusive={word}" for word in sharing if word in _SHARED_WITH_SOME]
     return SlurmJob(
@@ -150,9 +149,8 @@ def job_of(entry: Record, where: Where, notes: Notes) -> SlurmJob:
         message=_message(entry),
         left_out=(*constraints, *left_out),
         licences=needs,
-        components=components,
-        component_count=component_count,
-        qos=text_at(entry, "qos"),
+        components=_number_of(entry, "het_job_id"),
+        component_count=len(hosts(f"[{numbers}]")) if numbers else 0,
         whole_nodes=not runs and "none" in sharing,
         is_ending="COMPLETING" in states,
     )
@@ -247,26 +245,23 @@ def _allocated_amounts(entry: Record) -> Iterator[tuple[str, Amounts]]:
     """Yield the nodes of a job with its CPUs and memory on each, of all versions of Slurm."""
     resources = mapping_at(entry, "job_resources")
     nodes = resources.get("nodes")
-    allocations = (
-        nodes.get("allocation") if isinstance(nodes, dict) else resources.get("allocated_nodes")
-    )
+    allocations = resources.get("allocated_nodes")
+    if isinstance(nodes, dict):
+        allocations = nodes.get("allocation")
     for value in allocations if isinstance(allocations, list) else []:
         allocation = mapping_at(value)
-        name = value_at(allocation, "name", kind=str)
-        name = name or value_at(allocation, "nodename", kind=str)
-        cpus = allocation.get("cpus_used", allocation.get("cpus"))
-        if isinstance(cpus, dict):
-            cpus = cpus.get("count")
-        memory = allocation.get("memory_allocated", allocation.get("memory"))
-        if isinstance(memory, dict):
-            memory = memory.get("allocated")
+        name = text_at(allocation, "name") or text_at(allocation, "nodename")
+        amounts: Amounts = {}
+        for resource, plain, of_new in (
+            ("cpu", "cpus_used", ("cpus", "count")),
+            ("memory", "memory_allocated", ("memory", "allocated")),
+        ):
+            amount = allocation.get(plain, allocation.get(of_new[0]))
+            if isinstance(amount, dict):
+                amount = amount.get(of_new[1])
+            if type(amount) is int and amount >= 0:
+                amounts[resource] = Fraction(amount)
         if name:
-            numbers = {"cpu": cpus, "memory": memory}
-            amounts = {
-                resource: Fraction(amount)
-                for resource, amount in numbers.items()
-                if type(amount) is int and amount >= 0
-            }
             yield name, amounts
 
 
@@ -321,18 +316,6 @@ def _number_of(entry: Record, key: str) -> str:
     """Return the number of an array or of a heterogeneous job; empty for none."""
     value = int(number(entry.get(key)) or 0)
     return str(value) if value else ""
-
-
-def _components(entry: Record) -> tuple[str, int]:
-    """Return the heterogeneous job that a job is a part of, and how many parts that has.
-
-    The count is 0 where the record does not say it.
-    """
-    name = _number_of(entry, "het_job_id")
-    if not name:
-        return "", 1
-    numbers = text_at(entry, "het_job_id_set")
-    return name, len(hosts(f"[{numbers}]")) if numbers else 0
 
 
 def _message(entry: Record) -> str:

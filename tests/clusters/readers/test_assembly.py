@@ -174,3 +174,14 @@ def test_a_dump_of_jobs_of_one_size_is_an_instance_with_job_sizes(tmp_path):
     cut = dump.observed.tasks_array.copy()
     cut[list(dump.instance.users).index("physics/ann"), 0] = 0
     assert fairlp.audit(dump.instance, cut, ["whole jobs"]).holds.item() is False
+
+
+def test_tasks_that_stay_on_several_nodes_keep_the_labels_that_these_have_in_common(tmp_path):
+    """Quotas count by flavor: what stays on cordoned nodes of a pool counts in that pool."""
+    nodes = [node(f"n{k}", {"pool": "a", "host": str(k)}, unschedulable=True) for k in range(2)]
+    nodes.append(node("n2", {"pool": "b", "host": "2"}))
+    cluster = read(tmp_path, *nodes, *[pod(f"p{k}", on=f"n{k}") for k in range(2)])
+    assert list(cluster.instance.servers) == ["n2", "2 nodes (ml/web, no new tasks)"]
+    labels = cluster.instance.server_attributes.iloc[1]
+    assert labels["pool"] == "a" and labels["host"] is None
+    assert cluster.observed.tasks_array.tolist() == [[0, 2]]

@@ -229,19 +229,3 @@ def test_a_quota_of_pods_by_count(tmp_path):
     named = [path for path in page.instance.queues.paths if "ml" in path]
     caps = page.instance.queues.table(page.instance.resources)
     assert named and 7.0 in caps.loc[named[0]].tolist()
-
-
-def test_the_kind_of_a_list_may_stand_behind_its_entries(tmp_path):
-    for name, kind, items in (
-        ("nodes", "NodeList", [node("n1")]),
-        ("pods", "PodList", [pod("a", on="n1"), pod("b")]),
-    ):
-        entries = [
-            {key: value for key, value in item.items() if key not in ("kind", "apiVersion")}
-            for item in items
-        ]
-        document = {"apiVersion": "v1", "items": entries, "kind": kind}
-        (tmp_path / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
-    page = fairlp_clusters.snapshot(tmp_path)
-    assert list(page.instance.servers) == ["n1"] and page.not_understood.empty
-    assert len(page.instance.users) == 1 and page.instance.task_limits.tolist() == [2]
