@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from fractions import Fraction
+from typing import NamedTuple
 
 import kubernetes_dumps as kubernetes
 import slurm_dumps as slurm
@@ -138,20 +140,20 @@ def waiting_pods(job, name, cell, fields, version, resource="cpu"):
             kubernetes.thing("PodGroup", name, spec, version, namespace=fields["namespace"])
         )
     rest = {key: value for key, value in fields.items() if key not in ("namespace", "annotations")}
-    for k in range(job.size):
-        items.append(
-            kubernetes.pod(
-                f"{name}-{k}",
-                fields["namespace"],
-                owner=("Job", owner_of(job.demand)),
-                requests=requests_of(job.demand, resource),
-                annotations=annotations,
-                labels=labels,
-                nodeSelector={"zone": str(cell)},
-                **rest,
-            )
+    pods = [
+        kubernetes.pod(
+            f"{name}-{k}",
+            fields["namespace"],
+            owner=("Job", owner_of(job.demand)),
+            requests=requests_of(job.demand, resource),
+            annotations=annotations,
+            labels=labels,
+            nodeSelector={"zone": str(cell)},
+            **rest,
         )
-    return items
+        for k in range(job.size)
+    ]
+    return [*items, *pods]
 
 
 def plain_objects(scenes):
@@ -389,39 +391,45 @@ def yarn_files(scenes):
     }
 
 
-def write_yarn(folder, scenes):
+def write_yarn(folder, files):
     folder.mkdir(exist_ok=True)
-    for name, document in yarn_files(scenes).items():
+    for name, document in files.items():
         (folder / name).write_text(json.dumps(document), encoding="utf-8")
     return folder
 
 
-def write_slurm(folder, scenes):
+def write_slurm(folder, records):
     folder.mkdir(exist_ok=True)
-    return slurm.write_dump(folder, *slurm_records(scenes))
+    return slurm.write_dump(folder, *records)
 
 
-def write_objects(objects):
-    """Return a function that writes the objects of scenes into a folder."""
-    return lambda folder, scenes: kubernetes.written(folder, *objects(scenes))
+def write_objects(folder, items):
+    return kubernetes.written(folder, *items)
 
 
-#: By scheduler: what draws a cluster, what writes a dump of several, and how many are in one.
+class Scheduler(NamedTuple):
+    """What draws a cluster, what a dump of several says, what writes it, and how many are in one."""
+
+    draw: Callable
+    document: Callable
+    write: Callable
+    count: int
+
+
 SCHEDULERS = {
-    "kubernetes": (namespaces, write_objects(plain_objects), 5),
-    "kueue": (cohort, write_objects(kueue_objects), 6),
-    "slurm": (accounts, write_slurm, 5),
-    "volcano": (volcano_queues, write_objects(volcano_objects), 5),
-    "yarn": (yarn_queues, write_yarn, 1),
+    "kubernetes": Scheduler(namespaces, plain_objects, write_objects, 5),
+    "kueue": Scheduler(cohort, kueue_objects, write_objects, 6),
+    "slurm": Scheduler(accounts, slurm_records, write_slurm, 5),
+    "volcano": Scheduler(volcano_queues, volcano_objects, write_objects, 5),
+    "yarn": Scheduler(yarn_queues, yarn_files, write_yarn, 1),
 }
 
 
 def drawn(rng, scheduler, several):
     """Clusters of one dump, in each of which something runs."""
-    draw, _, count = SCHEDULERS[scheduler]
     scenes = []
-    while len(scenes) < count:
-        scene = draw(rng, len(scenes), several)
+    while len(scenes) < SCHEDULERS[scheduler].count:
+        scene = SCHEDULERS[scheduler].draw(rng, len(scenes), several)
         if scene.running:
             scenes.append(scene)
     if scheduler != "volcano":

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-import numpy as np
 from scipy.optimize import linprog
 
 Amounts = tuple[int, ...]

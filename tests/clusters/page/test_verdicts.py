@@ -138,6 +138,26 @@ def test_a_queue_at_its_fair_share_of_five_sixths_is_fair(tmp_path):
     assert verdict.is_fair
 
 
+def test_a_job_may_have_the_larger_of_two_flavors_whichever_comes_first(tmp_path):
+    """A queue of 8 CPUs of one flavor and 2 of another: a pod of 5 waits, and is not too large."""
+    labels = {"large": {"pool": "large"}, "small": {"pool": "small"}}
+    items = [kubernetes.kueue("ResourceFlavor", k, {"nodeLabels": v}) for k, v in labels.items()]
+    items += [
+        kubernetes.node(k, v, allocatable={"cpu": "8", "pods": "99"}) for k, v in labels.items()
+    ]
+    flavors = [
+        {"name": name, "resources": [{"name": "cpu", "nominalQuota": quota}]}
+        for name, quota in (("large", "8"), ("small", "2"))
+    ]
+    spec = {"resourceGroups": [{"coveredResources": ["cpu"], "flavors": flavors}]}
+    items += [
+        kubernetes.kueue("ClusterQueue", "q", spec),
+        kubernetes.kueue("LocalQueue", "q", {"clusterQueue": "q"}, namespace="ml"),
+    ]
+    snapshot = fairlp_clusters.snapshot(kubernetes.written(tmp_path, *items, *pods("q", 1, cpus=5)))
+    assert snapshot.held.empty and snapshot.waiting["tasks"].tolist() == [1]
+
+
 def volcano_pods(queue, count, on=None):
     return [
         kubernetes.pod(
