@@ -144,34 +144,6 @@ def test_a_job_of_several_nodes_has_a_part_on_each(tmp_path, version):
     assert set(cluster.instance.queue) == {"physics/ann"}
 
 
-def test_a_job_of_several_nodes_that_tells_no_more_is_divided_evenly(tmp_path):
-    cluster = read_dump(
-        tmp_path, [node("n1"), node("n2")], [job(1, tres="cpu=5,mem=8G,node=2", nodes="n[1-2]")]
-    )
-    assert cluster.observed.usage.to_numpy().tolist() == [[2.5, 4096], [2.5, 4096]]
-    assert said(cluster, "does not divide by its 2 nodes") == [("job 1", "divided evenly")]
-    waiting = read_dump(
-        tmp_path, [node("n1")], [job(1, tres="cpu=6,mem=8G,node=3", nodes="")]
-    ).waiting
-    assert waiting["tasks"].tolist() == [3]
-
-
-def test_priorities_that_differ_are_told_and_do_not_count(tmp_path):
-    jobs = [
-        job(1),
-        job(2, nodes="", priority=wrapped(5)),
-        job(3, nodes="", priority=9),
-        job(4, "bob", nodes=""),
-    ]
-    cluster = read_dump(tmp_path, [node("n1")], jobs)
-    assert cluster.waiting["priority"].tolist() == [9, None]
-    assert said(cluster, "their priorities differ, and slurm takes the highest first") == [
-        ("tasks that wait", "they do not count in fair shares")
-    ]
-    held_job = job(3, nodes="", priority=0, state_reason="JobHeldUser")
-    assert not said(read_dump(tmp_path, [node("n1")], [*jobs[:2], held_job]), "priorities differ")
-
-
 LINES = [
     ({"nodes": [node("n1")]}, "an earlier node has this name", "node 'n1'"),
     ({"nodes": [node("", cpus=1)]}, "it has no name", "nodes: ''"),
