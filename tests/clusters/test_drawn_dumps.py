@@ -58,22 +58,16 @@ def differences(scenes, verdict):
     return lines, words.count("edge")
 
 
-#: Where tenants have tasks of several sizes, only jobs count of which the class of equal tasks lacks
-#: its own part of what is due to the tenant.
-CLASSES = pytest.mark.xfail(strict=True, reason="a job of a class that has its part is not counted")
+#: Whether tenants have tasks of several sizes.
 CASES = {
-    "kubernetes": [(False, ()), (True, CLASSES)],
-    "kueue": [(True, ())],
-    "kueue, two resources": [(False, ())],
-    "slurm": [(False, ()), (True, CLASSES)],
-    "volcano": [(False, ()), (True, CLASSES)],
-    "yarn": [(False, ()), (True, ())],
+    "kubernetes": [False, True],
+    "kueue": [True],
+    "kueue, two resources": [False],
+    "slurm": [False, True],
+    "volcano": [False, True],
+    "yarn": [False, True],
 }
-PARAMETERS = [
-    pytest.param(scheduler, several, marks=marks)
-    for scheduler, cases in CASES.items()
-    for several, marks in cases
-]
+PARAMETERS = [(scheduler, several) for scheduler, cases in CASES.items() for several in cases]
 
 
 @pytest.mark.parametrize(("scheduler", "several"), PARAMETERS)
@@ -139,7 +133,6 @@ def of_accounts(nodes, running, waiting, users):
     return scene
 
 
-@pytest.mark.xfail(strict=True, reason="a job of a class that has its part is not counted")
 def test_a_job_counts_though_equal_ones_of_its_tenant_run(tmp_path):
     """Of 10 CPUs bob has 3 and half are due: its job of 2 more is within that. ann has 7."""
     running = [Task("x/ann", (1,), 0)] * 7 + [Task("x/bob", (1,), 0), Task("x/bob", (2,), 0)]
@@ -148,7 +141,6 @@ def test_a_job_counts_though_equal_ones_of_its_tenant_run(tmp_path):
     assert condition_of(tmp_path, "slurm", "x/bob", scene) == "short"
 
 
-@pytest.mark.xfail(strict=True, reason="only jobs that are counted first are tried")
 def test_the_order_of_jobs_in_the_dump_decides_nothing(tmp_path):
     """bob has two nodes of three, and cid its due on the third.
 
@@ -174,7 +166,6 @@ def of_namespaces(nodes, running, waiting, dues):
     return Scene(nodes, dict.fromkeys(dues, Fraction(1)), running, waiting, dues)
 
 
-@pytest.mark.xfail(strict=True, reason="rounding counts as more than is due")
 def test_a_resource_of_which_a_tenant_has_its_due_exactly_limits_nothing(tmp_path):
     """Half is due to b, who has 4 of 6 CPUs and 12 of 24 GiB; a waits for 2 CPUs and 6 GiB.
 
@@ -192,7 +183,6 @@ def test_a_resource_of_which_a_tenant_has_its_due_exactly_limits_nothing(tmp_pat
     assert conditions == {"short"}
 
 
-@pytest.mark.xfail(strict=True, reason="whoever holds beyond its due makes all short who have room")
 def test_a_job_that_has_room_now_is_at_nobodys_expense(tmp_path):
     """Of 12 CPUs a third is due to each: c has 6, b and a have 2, and 2 are free, where b's pod fits.
 

@@ -197,21 +197,6 @@ class _Program:
         return None if solution.x is None else round(-solution.fun)
 
 
-def _bears(taint, tolerations):
-    for toleration in tolerations:
-        if toleration.get("effect") not in (None, "", taint["effect"]):
-            continue
-        if toleration.get("operator", "Equal") == "Exists":
-            if toleration.get("key") in (None, "", taint["key"]):
-                return True
-        elif (toleration.get("key"), toleration.get("value", "")) == (
-            taint["key"],
-            taint.get("value", ""),
-        ):
-            return True
-    return False
-
-
 def _amount(resource, text):
     """Cores; GiB."""
     if text.endswith("Gi"):
@@ -230,18 +215,11 @@ def of_kueue(items):
     for item in items:
         by_kind.setdefault(item["kind"], []).append(item)
     nodes = {}
-    takes_new = {}
+    labels_of_nodes = {}
     for node in by_kind["Node"]:
         name = node["metadata"]["name"]
         nodes[name] = _amounts(node["status"]["allocatable"])
-        is_ready = all(
-            condition["status"] == "True"
-            for condition in node["status"].get("conditions", [])
-            if condition["type"] == "Ready"
-        )
-        is_open = is_ready and not node["spec"].get("unschedulable")
-        if is_open and "deletionTimestamp" not in node["metadata"]:
-            takes_new[name] = node
+        labels_of_nodes[name] = node["metadata"]["labels"]
 
     quotas, flavors_of, labels_of = {}, {}, {}
     for flavor in by_kind.get("ResourceFlavor", []):
@@ -282,13 +260,8 @@ def of_kueue(items):
                 selector = spec.get("nodeSelector", {}) | labels_of.get(flavor, {})
                 nodes_of_flavors[flavor] = [
                     name
-                    for name, node in takes_new.items()
-                    if all(node["metadata"]["labels"].get(a) == b for a, b in selector.items())
-                    and all(
-                        taint["effect"] == "PreferNoSchedule"
-                        or _bears(taint, spec.get("tolerations", []))
-                        for taint in node["spec"].get("taints", [])
-                    )
+                    for name, labels in labels_of_nodes.items()
+                    if all(labels.get(a) == b for a, b in selector.items())
                 ]
             least = pod_set.get("minCount", pod_set["count"])
             part = Tasks(demand, least, pod_set["count"], nodes_of_flavors)

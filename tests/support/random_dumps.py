@@ -6,9 +6,6 @@ import kubernetes_dumps as kubernetes
 from cluster_truth import of_kueue
 from kueue_dumps import workload
 
-TAINT = {"key": "team", "value": "x", "effect": "NoSchedule"}
-BEARS = {"key": "team", "operator": "Exists"}
-
 
 def kueue(rng):
     """Objects of a cluster with Kueue: quotas of a flavor or two, and Workloads of one or two pod sets."""
@@ -26,7 +23,6 @@ def kueue(rng):
     items = [*flavors, *nodes, *queues]
     for k in range(rng.integers(4, 9)):
         _add_workload(rng, items, f"w{k}", str(rng.choice(names)), has_flavors)
-    _change_nodes(rng, nodes)
     if not any(item["kind"] == "Pod" for item in items):
         return kueue(rng)
     return items
@@ -38,24 +34,6 @@ def _node(rng, k, flavor_names, has_flavors):
         labels["pool"] = flavor_names[k % 2]
     amounts = {"cpu": str(rng.integers(2, 9)), "memory": f"{rng.integers(4, 17)}Gi"}
     return kubernetes.node(f"n{k}", labels, allocatable=amounts)
-
-
-def _change_nodes(rng, nodes):
-    """Taint, cordon or lose nodes whose pods may run already."""
-    for node in nodes:
-        chance = rng.random()
-        if chance < 0.12:
-            node["spec"]["taints"] = [
-                TAINT | {"effect": str(rng.choice(["NoSchedule", "NoExecute"]))}
-            ]
-        elif chance < 0.18:
-            node["spec"]["unschedulable"] = True
-        elif chance < 0.22:
-            node["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
-        elif chance < 0.25:
-            node["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-        elif chance < 0.3:
-            node["spec"]["taints"] = [TAINT | {"effect": "PreferNoSchedule"}]
 
 
 def _queues(rng, flavor_names):
@@ -96,8 +74,6 @@ def _add_workload(rng, items, name, queue, has_flavors):
         spec = {"containers": [{"resources": {"requests": requests}}]}
         if rng.random() < 0.25:
             spec["nodeSelector"] = {"zone": str(rng.choice(["a", "b"]))}
-        if rng.random() < 0.25:
-            spec["tolerations"] = [BEARS]
         pod_set = {"name": f"set-{k}", "count": count, "template": {"spec": spec}}
         if rng.random() < 0.25 and count > 1 and not has_flavors:
             pod_set["minCount"] = int(rng.integers(1, count))
