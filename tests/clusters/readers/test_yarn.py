@@ -480,8 +480,7 @@ def cluster_of(folder, *documents):
 def held_and_waiting(cluster):
     """Return tasks that wait and those that are held, by tenant."""
     return {
-        leaf.tenant: (group.waiting, dict(group.held_tasks))
-        for leaf, group in cluster.groups.items()
+        leaf.tenant: (group.waiting, dict(group.held)) for leaf, group in cluster.groups.items()
     }
 
 
@@ -644,8 +643,8 @@ def test_a_container_has_to_fit_on_one_node(tmp_path):
 
 def test_containers_wait_with_the_priority_of_their_application(tmp_path):
     apps = [app(1, "default", priority=7, resourceRequests=[asks(1)])]
-    (group,) = cluster_of(tmp_path, [node("n1")], apps, ONE_QUEUE).groups.values()
-    assert group.priorities == {7}
+    (waiting,) = cluster_of(tmp_path, [node("n1")], apps, ONE_QUEUE).waiting_jobs
+    assert waiting.request.priority == 7
 
 
 MONITOR = "yarn.resourcemanager.scheduler.monitor.enable"
