@@ -337,25 +337,12 @@ def closed(items, tenant, scene):
 
 
 def in_groups(**fields):
-    """Plant fields into PodGroups of one pod for each that waits, and into those that are there."""
+    """Plant fields into the PodGroups of the tenant."""
 
     def plant(items, tenant, scene):
-        groups = {
-            item["metadata"]["name"]: item
-            for item in items
-            if item["kind"] == "PodGroup" and item["spec"]["queue"] == tenant
-        }
-        key = "scheduling.k8s.io/group-name"
-        for pod in pods_of(items, tenant):
-            name = pod["metadata"]["annotations"].setdefault(key, pod["metadata"]["name"])
-            if name not in groups:
-                version = "scheduling.volcano.sh/v1beta1"
-                spec = {"minMember": 1, "queue": tenant}
-                namespace = pod["metadata"]["namespace"]
-                groups[name] = kubernetes.thing("PodGroup", name, spec, version, namespace)
-                items.append(groups[name])
-        for group in groups.values():
-            group["spec"] |= fields
+        for item in items:
+            if item["kind"] == "PodGroup" and item["spec"]["queue"] == tenant:
+                item["spec"] |= fields
 
     return plant
 

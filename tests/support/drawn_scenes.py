@@ -110,8 +110,9 @@ def objects_of(scene, cell, tasks, fields_of, resource="cpu", version=""):
         items.append(kubernetes.node(f"n{cell}-{i}", zone, allocatable=texts))
     for k, task in enumerate(tasks):
         name = f"p{cell}-{k}"
-        fields = fields_of(task.tenant, name if task.size > 1 else "")
-        if task.size > 1:
+        is_group = bool(version) and task.node is None
+        fields = fields_of(task.tenant, name if is_group else "")
+        if is_group:
             spec = {"minMember": task.size, "queue": task.tenant}
             namespace = fields["namespace"]
             items.append(kubernetes.thing("PodGroup", name, spec, version, namespace))
