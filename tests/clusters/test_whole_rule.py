@@ -100,7 +100,7 @@ def pods_of(items, tenant):
 def _is_of(pod, tenant):
     metadata = pod["metadata"]
     queue = metadata["annotations"].get("scheduling.volcano.sh/queue-name")
-    return tenant in (metadata["namespace"], queue)
+    return tenant.split("/")[-1] in (metadata["namespace"], queue, metadata["labels"].get(LABEL))
 
 
 def with_spec(**fields):
@@ -142,13 +142,9 @@ def nominated(items, tenant, scene):
         pod["status"]["nominatedNodeName"] = f"n{tenant[-1]}-0"
 
 
-def annotated(**annotations):
-    def plant(items, tenant, scene):
-        for pod in pods_of(items, tenant):
-            names = {key.replace("_", "-"): value for key, value in annotations.items()}
-            pod["metadata"]["annotations"] |= names
-
-    return plant
+def with_part_of_gpu(items, tenant, scene):
+    for pod in pods_of(items, tenant):
+        pod["metadata"]["annotations"]["gpu-fraction"] = "0.5"
 
 
 def with_ports(items, tenant, scene):
@@ -167,17 +163,6 @@ def holders_end(items, tenant, scene):
         runs = item["kind"] == "Pod" and "nodeName" in item["spec"]
         if runs and any(_is_of(item, holder) for holder in scene.beyond()):
             item["metadata"]["deletionTimestamp"] = ENDS
-
-
-def holders_end_in_kueue(items, tenant, scene):
-    names = {holder.split("/")[1] for holder in scene.beyond()}
-    for item in items:
-        if item["kind"] == "Pod" and item["metadata"]["labels"].get(LABEL) in names:
-            item["metadata"]["deletionTimestamp"] = ENDS
-
-
-def behind_gate(items, tenant, scene):
-    with_spec(schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])(items, tenant, scene)
 
 
 def pool_of_karpenter(items, tenant, scene):
@@ -231,8 +216,8 @@ PODS = {
 }
 NO_VERDICT = {
     "foreign scheduler": with_spec(schedulerName="kai-scheduler"),
-    "part of a GPU": annotated(gpu_fraction="0.5"),
-    "gate of Kueue": behind_gate,
+    "part of a GPU": with_part_of_gpu,
+    "gate of Kueue": with_spec(schedulingGates=[{"name": "kueue.x-k8s.io/admission"}]),
     **{
         name: with_object(kubernetes.thing(kind, "q", {}, version, namespace="x"))
         for name, (kind, version) in FOREIGN.items()
@@ -332,7 +317,7 @@ WORKLOADS = {
     "a topology": topology,
     "not active": not_active,
     "nodes take nothing new": on_nodes(unschedulable=True),
-    "holders end": holders_end_in_kueue,
+    "holders end": holders_end,
 }
 SENT_AWAY = {
     "another cluster": with_status(clusterName="east"),
@@ -351,25 +336,12 @@ def closed(items, tenant, scene):
 
 
 def in_groups(**fields):
-    """Plant fields into PodGroups of one pod for each that waits, and into those that are there."""
+    """Plant fields into the PodGroups of the tenant."""
 
     def plant(items, tenant, scene):
-        groups = {
-            item["metadata"]["name"]: item
-            for item in items
-            if item["kind"] == "PodGroup" and item["spec"]["queue"] == tenant
-        }
-        key = "scheduling.k8s.io/group-name"
-        for pod in pods_of(items, tenant):
-            name = pod["metadata"]["annotations"].setdefault(key, pod["metadata"]["name"])
-            if name not in groups:
-                version = "scheduling.volcano.sh/v1beta1"
-                spec = {"minMember": 1, "queue": tenant}
-                namespace = pod["metadata"]["namespace"]
-                groups[name] = kubernetes.thing("PodGroup", name, spec, version, namespace)
-                items.append(groups[name])
-        for group in groups.values():
-            group["spec"] |= fields
+        for item in items:
+            if item["kind"] == "PodGroup" and item["spec"]["queue"] == tenant:
+                item["spec"] |= fields
 
     return plant
 

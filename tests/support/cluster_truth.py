@@ -50,8 +50,8 @@ class Truth:
     jobs: list[Job]
     quotas: dict = field(default_factory=dict)
 
-    def largest(self, tenant, *, count="jobs", exactly=None):
-        """Return the most jobs (or tasks) of a tenant that fit together, beside what runs.
+    def largest(self, tenant, *, exactly=None):
+        """Return the most jobs of a tenant that fit together, beside what runs.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Truth:
             program.row(as_jobs, exactly[0], exactly[0])
             program.row(as_tasks, exactly[1], exactly[1])
             return program.solve([]) is not None
-        return program.solve(as_jobs if count == "jobs" else as_tasks)
+        return program.solve(as_jobs)
 
     def _within_quotas(self, program, usage):
         """Add the rows of Kueue's quotas: what a queue uses beyond what it keeps goes up."""

@@ -24,6 +24,7 @@ class Task:
     tenant: str
     demand: Amounts
     node: int
+    size = 1
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Job:
     demand: Amounts
     size: int = 1
     spread: bool = False
+    node = None
 
     @property
     def total(self) -> Amounts:
