@@ -18,12 +18,15 @@ CLUSTERS = 3000 if PROFILE == "nightly" else 300
 DIGITS = 1e-6
 
 
+def all_beyond(scenes):
+    """The tenants that hold more than is due, with their trees."""
+    return {u: root for scene in scenes for u, root in scene.beyond().items()}
+
+
 def differences(scenes, verdict):
     """What the verdict says otherwise than the clusters do, as lines, and the number of edges."""
     table = verdict.table
-    beyond = {}
-    for scene in scenes:
-        beyond |= scene.beyond()
+    beyond = all_beyond(scenes)
     lines = []
     conditions = {}
     for scene in scenes:
@@ -117,9 +120,7 @@ def test_tables_by_user_tenant_and_queue_say_the_same(scheduler, tmp_path):
 def condition_of(folder, scheduler, tenant, *scenes):
     """The row of a tenant in the verdict about clusters, which by hand is short."""
     _, document, write, _ = SCHEDULERS[scheduler]
-    beyond = {}
-    for scene in scenes:
-        beyond |= scene.beyond()
+    beyond = all_beyond(scenes)
     (scene,) = [scene for scene in scenes if tenant in scene.tenants]
     assert scene.condition(tenant, beyond) == "short"
     verdict = fairlp_clusters.verdict(write(folder / "dump", document(scenes)))

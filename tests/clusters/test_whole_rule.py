@@ -412,7 +412,6 @@ JOBS = {
     "a switch": with_reason("", required_switches=1),
     "nodes that sleep": sleeping,
     "nodes drain": in_state("DRAIN"),
-    "nodes in maintenance": in_state("MAINT", "RESERVED", reservation="week"),
     "reserved nodes": in_state("RESERVED", reservation="course"),
     "holders complete": holders_complete,
 }

@@ -333,7 +333,10 @@ class Quotas:
 
 
 class Filling:
-    """Raise the tasks of all, until each has its limit or needs a resource that is used up."""
+    """Raise the tasks of all, until each has its limit or needs a resource that is used up.
+
+    A rule says by ``asked`` what all ask for at a level, and by ``breaks`` where that may bend.
+    """
 
     def __init__(self, caps: Amounts, demands: dict, limits: dict, floors: dict) -> None:
         self.caps = caps
@@ -343,14 +346,6 @@ class Filling:
         self.active = set(demands)
         self.satisfied: set = set()
         self._stop()
-
-    def asked(self, level: Fraction) -> dict:
-        """The tasks that all ask for at a level."""
-        raise NotImplementedError
-
-    def breaks(self) -> set[Fraction]:
-        """The levels at which what somebody asks for may bend."""
-        raise NotImplementedError
 
     def _excess(self, tasks: dict) -> list[Fraction]:
         return [
