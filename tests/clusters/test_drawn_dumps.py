@@ -61,18 +61,16 @@ def differences(scenes, verdict):
     return lines, words.count("edge")
 
 
-#: Where tenants have tasks of several sizes, only jobs count of which the class of equal tasks lacks
-#: its own part of what is due to the tenant.
-CLASSES = pytest.mark.xfail(strict=True, reason="a job of a class that has its part is not counted")
+#: Whether tenants have tasks of several sizes.
 CASES = [
     ("kubernetes", False),
-    pytest.param("kubernetes", True, marks=CLASSES),
+    ("kubernetes", True),
     ("kueue", True),
     ("kueue, two resources", False),
     ("slurm", False),
-    pytest.param("slurm", True, marks=CLASSES),
+    ("slurm", True),
     ("volcano", False),
-    pytest.param("volcano", True, marks=CLASSES),
+    ("volcano", True),
     ("yarn", False),
     ("yarn", True),
 ]
@@ -136,7 +134,6 @@ def of_accounts(nodes, running, waiting, users):
     return scene
 
 
-@pytest.mark.xfail(strict=True, reason="a job of a class that has its part is not counted")
 def test_a_job_counts_though_equal_ones_of_its_tenant_run(tmp_path):
     """Of 10 CPUs bob has 3 and half are due: its job of 2 more is within that. ann has 7."""
     running = [Task("x/ann", (1,), 0)] * 7 + [Task("x/bob", (1,), 0), Task("x/bob", (2,), 0)]
@@ -145,7 +142,6 @@ def test_a_job_counts_though_equal_ones_of_its_tenant_run(tmp_path):
     assert condition_of(tmp_path, "slurm", "x/bob", scene) == "short"
 
 
-@pytest.mark.xfail(strict=True, reason="only jobs that are counted first are tried")
 def test_the_order_of_jobs_in_the_dump_decides_nothing(tmp_path):
     """bob has two nodes of three, and cid its due on the third.
 
@@ -166,7 +162,6 @@ def test_the_order_of_jobs_in_the_dump_decides_nothing(tmp_path):
     assert conditions == ["short", "short"]
 
 
-@pytest.mark.xfail(strict=True, reason="rounding counts as more than is due")
 def test_a_resource_of_which_a_tenant_has_its_due_exactly_limits_nothing(tmp_path):
     """Half is due to b, who has 4 of 6 CPUs and 12 of 24 GiB; a waits for 2 CPUs and 6 GiB.
 
@@ -184,7 +179,6 @@ def test_a_resource_of_which_a_tenant_has_its_due_exactly_limits_nothing(tmp_pat
     assert conditions == {"short"}
 
 
-@pytest.mark.xfail(strict=True, reason="whoever holds beyond its due makes all short who have room")
 def test_a_job_that_has_room_now_is_at_nobodys_expense(tmp_path):
     """Of 12 CPUs a third is due to each: cid has 6, ann and bob have 2, and 2 are free, where bob's job fits.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,8 @@ from .cluster import (
     Job,
     Leaf,
     Node,
+    Request,
+    first_time,
 )
 from .queue_rows import (
     note_large_quotas,
@@ -77,7 +79,8 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
     # Labels of all users, also of those who are left out of the instance below
     label_rows(rows)
     held = held_table(rows)
-    note_priorities(cluster, rows)
+    note_priorities(cluster)
+    jobs = _jobs_of_rows(cluster, rows_of_leaves)
     all_rows = rows
 
     # Users: rows with tasks that run, or that wait and could run.
@@ -86,9 +89,9 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
     ]
     give_owners_queues(cluster, rows)
     resources, rows = resources_and_rows(cluster, nodes, rows)
-    stranded_names = _strand_jobs(cluster, rows_of_leaves, rows)
+    runnable_jobs = _strand_jobs(jobs, set(rows))
     rows = [row for row in rows if row.running or row.waiting]
-    _set_job_sizes(cluster, rows_of_leaves)
+    _set_job_sizes(cluster, jobs, rows_of_leaves)
     waiting = waiting_table(all_rows)
     _require_nodes_and_users(path, cluster, nodes, rows)
 
@@ -128,7 +131,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
         plugin=cluster.plugin,
         history=history_of(instance, [row.leaf.owner for row in rows], cluster.past),
-        waiting_jobs=_waiting_jobs(cluster, rows_of_leaves, rows, stranded_names),
+        waiting_jobs=_waiting_jobs(runnable_jobs, rows),
         asleep=pd.Series({node.name: node.asleep for node in nodes if node.asleep}, dtype=object),
         kept=pd.Series({node.name: node.kept for node in nodes if node.kept}, dtype=object),
         ending=of_ending[of_ending.any(axis=1) & of_ending.index.isin(instance.servers.labels)],
@@ -142,98 +145,93 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
     )
 
 
-def _set_job_sizes(cluster: Cluster, rows_of_leaves: dict[Leaf, Row]) -> None:
+class _Waiting(NamedTuple):
+    """A job that waits, and its tasks by row."""
+
+    job: Job
+    tasks: Counter[Row]
+
+
+def _jobs_of_rows(cluster: Cluster, rows_of_leaves: dict[Leaf, Row]) -> list[_Waiting]:
+    """Return the jobs that wait by row; rows learn since when and for what their tasks wait."""
+    jobs = []
+    for job in cluster.waiting_jobs:
+        tasks: Counter[Row] = Counter()
+        for leaf, count in job.tasks.items():
+            tasks[rows_of_leaves[leaf]] += count
+        jobs.append(_Waiting(job, tasks))
+        request = job.request
+        for row, count in tasks.items():
+            row.since = first_time(row.since, job.since)
+            priorities = (row.priority, request.priority)
+            row.priority = max((each for each in priorities if each is not None), default=None)
+            row.messages[request.message] += count * job.copies if request.message else 0
+    return jobs
+
+
+def _set_job_sizes(cluster: Cluster, jobs: list[_Waiting], rows_of_leaves: dict[Leaf, Row]) -> None:
     """Give rows of which all tasks are in jobs of one size, each of this row alone, that size."""
-    jobs = [(list(job.tasks), sum(job.tasks.values()), job.copies) for job in cluster.waiting_jobs]
-    jobs += [
-        ([leaf for leaf, _ in job.tasks], job.tasks.total(), 1)
-        for job in cluster.running_jobs.values()
-    ]
     sizes: dict[Row, set[int]] = {}
     tasks_in_jobs: Counter[Row] = Counter()
-    for leaves, size, copies in jobs:
-        rows = {rows_of_leaves[leaf] for leaf in leaves}
+    entries = [(set(tasks), tasks.total(), job.copies) for job, tasks in jobs]
+    entries += [
+        ({rows_of_leaves[leaf] for leaf in tasks}, tasks.total(), 1)
+        for tasks in cluster.running_jobs.values()
+    ]
+    for rows, size, copies in entries:
         for row in rows:
             sizes.setdefault(row, set()).add(size if len(rows) == 1 else 1)
             tasks_in_jobs[row] += size * copies
-    for row in dict.fromkeys(rows_of_leaves.values()):
-        of_row = sizes.get(row, set())
+    for row, of_row in sizes.items():
         total = row.waiting + sum(row.running.values())
         if len(of_row) == 1 and tasks_in_jobs[row] == total:
             row.job_size = of_row.pop()
 
 
-def _can_run(job: Job, rows_of_leaves: dict[Leaf, Row], users: set[Row]) -> bool:
-    """Whether nodes may take all tasks of a job."""
-    rows = [rows_of_leaves[leaf] for leaf in job.tasks]
-    return all(row in users and not row.nowhere for row in rows)
-
-
-def _strand_jobs(cluster: Cluster, rows_of_leaves: dict[Leaf, Row], users: list[Row]) -> set[str]:
+def _strand_jobs(jobs: list[_Waiting], users: set[Row]) -> list[_Waiting]:
     """Take jobs off what waits of which no node may take some task, and what comes after them.
 
-    Return the names of these jobs.
+    Return the others.
     """
-    stranded_names = set()
-    are_users = set(users)
-    for job in cluster.waiting_jobs:
-        if _can_run(job, rows_of_leaves, are_users):
-            continue
-        stranded_names.add(job.name)
-        for leaf, count in job.tasks.items():
-            row = rows_of_leaves[leaf]
-            if not row.nowhere:
-                row.stranded += count * job.copies
-    for row in dict.fromkeys(rows_of_leaves.values()):
-        if not row.nowhere:
-            requests = row.group.requests.items()
-            row.stranded += sum(
-                count for request, count in requests if request.after in stranded_names
-            )
-    return stranded_names
+    names = set()
+    runnable = []
+    for waiting in jobs:
+        if all(row in users and not row.nowhere for row in waiting.tasks):
+            runnable.append(waiting)
+        elif waiting.job.name:
+            names.add(waiting.job.name)
+    for job, tasks in jobs:
+        if job.name in names or job.request.after in names:
+            for row, count in tasks.items():
+                row.stranded += 0 if row.nowhere else count * job.copies
+    return [waiting for waiting in runnable if waiting.job.request.after not in names]
 
 
-def _waiting_jobs(
-    cluster: Cluster, rows_of_leaves: dict[Leaf, Row], users: list[Row], stranded_names: set[str]
-) -> pd.DataFrame:
-    """Return the tasks of users that wait by job; those of no job by what they have in common."""
-    are_users = set(users)
-    single_tasks = {row: Counter(row.group.requests) for row in users}
+def _waiting_jobs(jobs: list[_Waiting], users: list[Row]) -> pd.DataFrame:
+    """Return the tasks of users that wait by job; single ones by what they have in common."""
     entries: list[tuple[Any, ...]] = []
-    for job in cluster.waiting_jobs:
-        rows = [rows_of_leaves[leaf] for leaf in job.tasks]
-        tasks_of_rows: Counter[Row] = Counter()
-        for row, count in zip(rows, job.tasks.values(), strict=True):
-            tasks_of_rows[row] += count
-            if row in single_tasks:
-                single_tasks[row][job.request] -= count * job.copies
-        if _can_run(job, rows_of_leaves, are_users):
-            entries += [
-                (job.name, row, count, job.copies, job.one_a_node, job.since, job.request)
-                for row, count in tasks_of_rows.items()
-            ]
-    for row in users:
-        if not row.nowhere:
-            entries += [
-                ("", row, 1, count, False, row.group.since, request)
-                for request, count in single_tasks[row].items()
-                if count > 0 and request.after not in stranded_names
-            ]
+    singles: dict[Row, Counter[Request]] = {row: Counter() for row in users}
+    for job, tasks in jobs:
+        for row, count in tasks.items():
+            if job.name:
+                entry = (job.name, row, count, job.copies, job.one_a_node, job.since, job.request)
+                entries.append(entry)
+            else:
+                singles[row][job.request] += job.copies
+    entries += [
+        ("", row, 1, count, False, row.since, request)
+        for row, requests in singles.items()
+        for request, count in requests.items()
+    ]
     table = [
         (
             name,
             row.leaf.label,
             row.leaf.queue,
-            tasks,
-            copies,
-            one_a_node,
-            since,
-            request.priority,
-            request.message,
-            ", ".join(request.left_out),
-            request.after,
+            *fields,
+            *request._replace(left_out=", ".join(request.left_out)),
         )
-        for name, row, tasks, copies, one_a_node, since, request in entries
+        for name, row, *fields, request in entries
     ]
     return pd.DataFrame(table, columns=list(_WAITING_COLUMNS), dtype=object)
 
@@ -335,7 +333,7 @@ def _require_nodes_and_users(
         message = f"tasks run on {cluster.absent[0]!r}, which is none of the {len(nodes)} nodes"
     else:
         message = "nothing runs and nothing waits that could run"
-        reasons = [reason for group in cluster.groups.values() for reason in group.held_tasks]
+        reasons = [reason for group in cluster.groups.values() for reason in group.held]
         if reasons:
             message += f" ({reasons[0]})"
     is_idle = bool(nodes) and not cluster.absent

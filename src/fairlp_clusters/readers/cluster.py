@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
@@ -249,34 +249,18 @@ class Request(NamedTuple):
 class Group:
     """The tasks of a leaf: those that run, by node; those that wait; those that may not run yet.
 
-    ``since`` is when the first that waits was submitted, ``held_tasks`` counts those that may not
-    run yet by the scheduler's own reason, ``requests`` those that wait, and
+    The last are counted by the scheduler's own reason.
     """
 
-    running: dict[str, int] = field(default_factory=dict)
+    running: Counter[str] = field(default_factory=Counter)
     waiting: int = 0
-    since: str | None = None
-    held_tasks: dict[str, int] = field(default_factory=dict)
-    requests: Counter[Request] = field(default_factory=Counter)
+    held: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Group) -> None:
         """Add the tasks of another group."""
-        add_amounts(self.running, other.running)
-        add_amounts(self.held_tasks, other.held_tasks)
+        self.running += other.running
+        self.held += other.held
         self.waiting += other.waiting
-        self.since = first_time(self.since, other.since)
-        self.requests += other.requests
-
-    def wait(self, count: int, since: str | None, request: Request) -> None:
-        """Count tasks that wait."""
-        self.waiting += count
-        self.requests[request] += count
-        self.since = first_time(self.since, since)
-
-    @property
-    def priorities(self) -> set[float]:
-        """The priorities of the tasks that wait."""
-        return {request.priority for request in self.requests if request.priority is not None}
 
 
 def first_time(time: str | None, other: str | None) -> str | None:
@@ -290,12 +274,12 @@ def first_time(time: str | None, other: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Job:
-    """Tasks that wait, and run at once or not at all: a Workload, a PodGroup, a job of Slurm.
+    """Tasks that wait, and run at once or not at all: a Workload, a PodGroup, a job of Slurm, one task.
 
     Attributes
     ----------
     name : str
-        As its scheduler calls it.
+        As its scheduler calls it; empty of a single task.
     tasks : mapping
         Of one such job, by leaf.
     copies : int
@@ -312,13 +296,6 @@ class Job:
     one_a_node: bool = False
     since: str | None = None
     request: Request = field(default_factory=Request)
-
-
-@dataclass
-class StartedJob:
-    """Tasks that came at once, and go at once: their numbers by leaf and node."""
-
-    tasks: Counter[tuple[Leaf, str]] = field(default_factory=Counter)
 
 
 class Cluster:
@@ -350,9 +327,9 @@ class Cluster:
         self.plugin = ""
         #: Decayed use by queue and namespace (empty: the whole queue), in amounts times half-lives.
         self.past: dict[tuple[str, str], Floats] = {}
-        #: Jobs that wait whose tasks run at once or not at all, and those that run, by name.
+        #: Jobs that wait, and the tasks of those that run and came at once, by name.
         self.waiting_jobs: list[Job] = []
-        self.running_jobs: dict[str, StartedJob] = defaultdict(StartedJob)
+        self.running_jobs: dict[str, Counter[Leaf]] = defaultdict(Counter)
         #: Whom the scheduler lets give way to whom.
         self.preemption = ""
         #: Why what queues lend is not shared fairly; empty where the scheduler shares it so.
@@ -403,9 +380,9 @@ class Cluster:
             message = f"it runs on {node!r}, a node that is not in the dump"
             self.note(*where, message, "left out of what runs")
             return
-        add_amounts(self.groups[leaf].running, {node: count})
+        self.groups[leaf].running[node] += count
         if job:
-            self.running_jobs[job].tasks[leaf, node] += count
+            self.running_jobs[job][leaf] += count
 
     def end(self, node: str, demand: Demand) -> None:
         """Count a task that is ending: it holds its amounts on its node for a moment only."""
@@ -420,18 +397,18 @@ class Cluster:
         request: Request = Request(),  # noqa: B008 — it is immutable
     ) -> None:
         """Count tasks that wait, each a job by itself."""
-        self.groups[leaf].wait(count, since, request)
+        self.wait_together(Job("", {leaf: 1}, count, since=since, request=request))
 
     def wait_together(self, job: Job) -> None:
         """Count the tasks of a job that run at once or not at all."""
         for leaf, count in job.tasks.items():
-            self.groups[leaf].wait(count * job.copies, job.since, job.request)
-        if sum(job.tasks.values()) > 1:
-            self.waiting_jobs.append(job)
+            self.groups[leaf].waiting += count * job.copies
+        is_single = sum(job.tasks.values()) == 1
+        self.waiting_jobs.append(replace(job, name="") if is_single else job)
 
     def hold(self, leaf: Leaf, count: int, reason: str) -> None:
         """Count tasks that may not run yet, by the scheduler's reason; they are owed nothing."""
-        add_amounts(self.groups[leaf].held_tasks, {reason: count})
+        self.groups[leaf].held[reason] += count
 
     def queue(self, path: str) -> Record:
         """Return the row of a queue, to be filled."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any
 
@@ -39,8 +39,9 @@ class Row:
     ``running`` counts tasks by position of the node, later of the server; ``allowed`` is a mask of
     the nodes that take new tasks of it, None for all. ``nowhere`` is why no node may take a task of it
     that waits, and ``stranded`` counts tasks that wait for others of their jobs, which no node may
-    take. ``job_size`` are the tasks of each of its jobs, where all of them have as many. A row is
-    equal to itself alone.
+    take. ``job_size`` are the tasks of each of its jobs, where all of them have as many. ``since``,
+    ``priority`` and ``messages`` are of tasks that wait: the earliest, the highest, and how many have
+    each. A row is equal to itself alone.
     """
 
     leaf: Leaf
@@ -50,6 +51,9 @@ class Row:
     nowhere: str = ""
     stranded: int = 0
     job_size: int = 1
+    since: str | None = None
+    priority: float | None = None
+    messages: Counter[str] = field(default_factory=Counter)
 
     @property
     def waiting(self) -> int:
@@ -57,10 +61,9 @@ class Row:
         return 0 if self.nowhere else self.group.waiting - self.stranded
 
 
-def note_priorities(cluster: Cluster, rows: list[Row]) -> None:
+def note_priorities(cluster: Cluster) -> None:
     """Note that priorities differ, where they do."""
-    priorities = set().union(*(row.group.priorities for row in rows))
-    if len(priorities) > 1:
+    if len({job.request.priority for job in cluster.waiting_jobs} - {None}) > 1:
         message = f"their priorities differ, and {cluster.scheduler} takes the highest first"
         cluster.note("", "tasks that wait", message, "they do not count in fair shares")
 
@@ -118,23 +121,17 @@ def label_rows(rows: list[Row]) -> None:
 
 def waiting_table(rows: list[Row]) -> pd.DataFrame:
     """Return the rows of which tasks wait that may run."""
-    entries = []
+    entries: list[tuple[Any, ...]] = []
     for row in rows:
-        group = row.group
-        if group.waiting > 0:
-            priority = max(group.priorities, default=None)
-            messages: Counter[str] = Counter()
-            for request, count in group.requests.items():
-                messages[request.message] += count if request.message else 0
-            message = max(messages, key=messages.__getitem__, default="")
-            common = (group.since, priority, message)
-            count = group.waiting if row.nowhere else row.waiting
+        messages = +row.messages
+        message = max(messages, key=messages.__getitem__, default="")
+        common = (row.since, row.priority, message)
+        for count, nowhere in (
+            (row.group.waiting if row.nowhere else row.waiting, row.nowhere),
+            (0 if row.nowhere else row.stranded, _STRANDED),
+        ):
             if count:
-                entry = (row.leaf.label, row.leaf.queue, count, *common, row.nowhere)
-                entries.append(entry)
-            if row.stranded and not row.nowhere:
-                entry = (row.leaf.label, row.leaf.queue, row.stranded, *common, _STRANDED)
-                entries.append(entry)
+                entries.append((row.leaf.label, row.leaf.queue, count, *common, nowhere))
     columns = ["user", "queue", "tasks", "since", "priority", "message", "nowhere"]
     return pd.DataFrame(entries, columns=columns, dtype=object).astype({"tasks": int})
 
@@ -144,7 +141,7 @@ def held_table(rows: list[Row]) -> pd.DataFrame:
     entries = [
         (row.leaf.label, row.leaf.queue, tasks, reason)
         for row in rows
-        for reason, tasks in row.group.held_tasks.items()
+        for reason, tasks in row.group.held.items()
     ]
     columns = ["user", "queue", "tasks", "reason"]
     return pd.DataFrame(entries, columns=columns, dtype=object).astype({"tasks": int})

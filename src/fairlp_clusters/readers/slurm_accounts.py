@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from fairlp import queues
 
 from .cluster import (
-    Amounts,
     Cluster,
-    EntryError,
     Floats,
     Notes,
     Record,

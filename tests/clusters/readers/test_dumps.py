@@ -127,15 +127,6 @@ def test_the_files_of_one_dump_stay_one(tmp_path, documents):
     assert len(dump.files) == len(documents)
 
 
-def test_two_yarn_dumps_in_one_folder_are_two(tmp_path):
-    nodes = {"nodes": {"node": [yarn_dumps.node("n1", (2048, 2))]}}
-    written(tmp_path / "a", nodes=nodes)
-    written(tmp_path / "b", nodes=nodes)
-    assert names_of(tmp_path) == ["a", "b"]
-    written(tmp_path / "c", one=nodes, two=nodes)
-    assert names_of(tmp_path / "c") == ["one.json", "two.json"]
-
-
 def test_a_folder_among_dumps_that_is_none_is_an_error(tmp_path):
     written(tmp_path / "a", nodes=slurm_nodes("n1"))
     written(tmp_path / "b")
@@ -264,20 +255,6 @@ def test_nodes_that_are_printed_twice_are_one_dump(tmp_path):
     for day in ("monday", "tuesday"):
         kubernetes_dumps.written(tmp_path / "three", *nodes, *pods, name=f"{day}.json")
     assert [dump.name for dump in dumps_in(tmp_path / "three")] == ["monday.json", "tuesday.json"]
-
-
-@pytest.mark.parametrize("metadata", ["text", 3, ["name"], {"name": 3}, True])
-def test_a_node_whose_metadata_is_no_mapping_is_no_node_of_a_dump(tmp_path, metadata):
-    """The files of a period are found all the same; what reads each of them notes the node."""
-    for hour in (10, 11):
-        wrong_node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
-        kubernetes_dumps.written(
-            tmp_path, wrong_node, kubernetes_dumps.node("n1"), name=f"2026-11-28T{hour}.json"
-        )
-    assert [dump.name for dump in dumps_in(tmp_path)] == [
-        "2026-11-28T10.json",
-        "2026-11-28T11.json",
-    ]
 
 
 @pytest.mark.parametrize("text", ["٢h", "1_0h", "１", "9" * 400])

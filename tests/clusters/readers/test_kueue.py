@@ -198,15 +198,6 @@ def test_what_a_queue_can_have_at_most_follows_borrowing_and_lending_limits(
     ]
 
 
-def test_a_workload_that_fits_one_of_two_flavors_waits(tmp_path):
-    """5 CPUs fit the flavor of 6; 7 fit neither that nor the one of 4."""
-    groups = [group({"one": {"cpu": nominal(4)}, "two": {"cpu": nominal(6)}})]
-    items = [node("n0"), node("n1"), *queue("a", groups, cohort="")]
-    items += [workload("fits", "a", 5, least=5), workload("not", "a", 7, least=7)]
-    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
-    assert cluster.waiting["user"].tolist() == ["ml/fits"] and cluster.held["tasks"].tolist() == [7]
-
-
 def test_a_pod_above_all_quotas_is_held(tmp_path):
     """A pod of 5 CPUs in a queue of 4, which Kueue holds by no gate in this dump."""
     items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
@@ -308,22 +299,6 @@ def test_what_is_nominal_borrowed_and_lendable_stands_beside(tmp_path):
     assert table.loc["all/B", "weighted_share"] == pytest.approx(1000 * 4 / 10)
 
 
-def test_cohorts_below_cohorts_have_shares(tmp_path):
-    """lab owns 4 + 2 of the 10 cores of org; its queues have 8: it borrows 2 of 10."""
-    items = [node("n1"), node("n2"), kueue("Cohort", "lab", {"parent": "org"})]
-    items += queue("A", [group({"default": {"cpu": nominal(4)}})], cohort="lab")
-    items += queue("B", [group({"default": {"cpu": nominal(2)}})], cohort="lab")
-    items += queue("C", [group({"default": {"cpu": nominal(4)}})], cohort="org")
-    cluster = fairlp_clusters.snapshot(
-        written(tmp_path, *items, *running("A", 3, ["n1"]), *running("B", 5, ["n1"]))
-    )
-    shares = cluster.shares
-    assert shares["weighted_share"].to_dict() == pytest.approx(
-        {"org": 0, "org/lab": 200, "org/lab/A": 0, "org/lab/B": 300, "org/C": 0}
-    )
-    assert 16 * shares.loc["org/lab", "borrowed"] == pytest.approx(2)
-
-
 _TWO_PLAIN = [kueue("ResourceFlavor", "spot", {}), kueue("ResourceFlavor", "reserved", {})]
 
 
@@ -374,19 +349,6 @@ def test_tasks_count_in_any_flavor_of_the_same_nodes(tmp_path):
     assert fairlp.allocate(alone.instance, "kueue").totals.tolist() == pytest.approx([8])
 
 
-def test_resources_of_one_group_have_one_flavor_together(tmp_path):
-    """Spot has 4 cores and 1 GiB, reserved 1 core and 4 GiB, of pods of 1 core and 1 GiB: one pod in each."""
-    gib = {"cpu": "1", "memory": "1Gi"}
-    quotas = {
-        "spot": {"cpu": nominal(4), "memory": nominal("1Gi")},
-        "reserved": {"cpu": nominal(1), "memory": nominal("4Gi")},
-    }
-    items = [node("n1"), *_TWO_PLAIN, *queue("A", [group(quotas, ("cpu", "memory"))])]
-    items += [workload("A", "A", 9, requests=gib)]
-    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
-    assert fairlp.allocate(cluster.instance, "kueue").totals.tolist() == pytest.approx([2])
-
-
 def test_quota_that_is_reserved_counts_though_no_pods_are_there(tmp_path):
     items = [node("n1"), *queue("A", [group({"default": {"cpu": nominal(2)}})])]
     items += queue("B", [group({"default": {"cpu": nominal(6)}})])
@@ -430,18 +392,6 @@ def test_nominal_quotas_without_nodes_are_told_and_nothing_is_refused(tmp_path):
     assert "12 of 20 CPU in the nominal quota of queue 'all/A' have no node" in shared.notes
     assert said(cluster, "12 of 20 CPU of its guarantee have no node")
     assert fairlp.compare(cluster.instance)["h-drf"].tolist() == pytest.approx([8, 32], rel=1e-6)
-
-
-def test_what_is_there_twice_counts_once(tmp_path):
-    """Dumps that overlap: the first of each name counts, and the others are told."""
-    items = [node("n1"), *queue("A", [group({"default": {"cpu": nominal(4)}})], weight=2)]
-    items += [workload("A", "A", 3), workload("B", "A", 2, admitted("A", 2))]
-    once = fairlp_clusters.snapshot(written(tmp_path / "once", *items))
-    items += queue("A", [group({"default": {"cpu": nominal(1)}})], weight=5) + items[3:]
-    twice = fairlp_clusters.snapshot(written(tmp_path / "twice", *items))
-    assert twice.instance.equals(once.instance) and fair(twice) == fair(once)
-    for kind, count in (("ClusterQueue", 1), ("LocalQueue", 1), ("Workload", 2)):
-        assert len(said(twice, f"an earlier {kind} has this name")) == count
 
 
 def test_what_a_workload_cannot_have_is_left_out(tmp_path):

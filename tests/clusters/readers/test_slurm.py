@@ -144,34 +144,6 @@ def test_a_job_of_several_nodes_has_a_part_on_each(tmp_path, version):
     assert set(cluster.instance.queue) == {"physics/ann"}
 
 
-def test_a_job_of_several_nodes_that_tells_no_more_is_divided_evenly(tmp_path):
-    cluster = read_dump(
-        tmp_path, [node("n1"), node("n2")], [job(1, tres="cpu=5,mem=8G,node=2", nodes="n[1-2]")]
-    )
-    assert cluster.observed.usage.to_numpy().tolist() == [[2.5, 4096], [2.5, 4096]]
-    assert said(cluster, "does not divide by its 2 nodes") == [("job 1", "divided evenly")]
-    waiting = read_dump(
-        tmp_path, [node("n1")], [job(1, tres="cpu=6,mem=8G,node=3", nodes="")]
-    ).waiting
-    assert waiting["tasks"].tolist() == [3]
-
-
-def test_priorities_that_differ_are_told_and_do_not_count(tmp_path):
-    jobs = [
-        job(1),
-        job(2, nodes="", priority=wrapped(5)),
-        job(3, nodes="", priority=9),
-        job(4, "bob", nodes=""),
-    ]
-    cluster = read_dump(tmp_path, [node("n1")], jobs)
-    assert cluster.waiting["priority"].tolist() == [9, None]
-    assert said(cluster, "their priorities differ, and slurm takes the highest first") == [
-        ("tasks that wait", "they do not count in fair shares")
-    ]
-    held_job = job(3, nodes="", priority=0, state_reason="JobHeldUser")
-    assert not said(read_dump(tmp_path, [node("n1")], [*jobs[:2], held_job]), "priorities differ")
-
-
 LINES = [
     ({"nodes": [node("n1")]}, "an earlier node has this name", "node 'n1'"),
     ({"nodes": [node("", cpus=1)]}, "it has no name", "nodes: ''"),
@@ -369,7 +341,7 @@ def test_a_job_of_seven_nodes_waits_as_one(tmp_path):
     busy = [job(k + 1, "bob", tres="cpu=16,mem=8G,node=1", nodes=f"n{k}") for k in range(2)]
     wide = job(17, tres="cpu=70,mem=56G,node=7", nodes="", node_count=wrapped(7), priority=9)
     cluster = read_cluster(tmp_path, nodes, [*busy, wide])
-    (waiting,) = cluster.waiting_jobs
+    (waiting,) = [job for job in cluster.waiting_jobs if job.name]
     assert (waiting.name, waiting.copies, waiting.one_a_node) == ("job 17", 1, True)
     ((leaf, tasks),) = waiting.tasks.items()
     assert tasks == 7 and dict(leaf.demand) == {"cpu": 10, "memory": 8192}
@@ -387,10 +359,10 @@ def test_each_task_of_an_array_is_a_job_by_itself(tmp_path):
         job(9, tres=shape, nodes="", array_task_string="3-6%2", **array),
     ]
     cluster = read_cluster(tmp_path, nodes, jobs)
-    (waiting,) = cluster.waiting_jobs
+    (waiting,) = [job for job in cluster.waiting_jobs if job.name]
     assert waiting.copies == 1 and sum(waiting.tasks.values()) == 2
     assert list(cluster.running_jobs) == ["job 10"]
-    assert cluster.running_jobs["job 10"].tasks.total() == 2
+    assert cluster.running_jobs["job 10"].total() == 2
     assert cluster.jobs == {"run": 1, "wait": 1, "are held": 3}
 
 
@@ -412,7 +384,7 @@ def test_the_parts_of_a_heterogeneous_job_are_one_job(tmp_path):
     jobs[1] |= {"partition": "gpu", "state_description": "Resources, soon", "priority": 5}
     nodes = [node("n1"), node("g1", partitions=["gpu"]), node("g2", partitions=["gpu"])]
     cluster = read_cluster(tmp_path, nodes, jobs)
-    (waiting,) = cluster.waiting_jobs
+    (waiting,) = [job for job in cluster.waiting_jobs if job.name]
     assert waiting.name == "job 20" and waiting.copies == 1
     assert sorted(waiting.tasks.values()) == [1, 2]
     assert {leaf.place.partitions for leaf in waiting.tasks} == {("cpu",), ("gpu",)}
@@ -447,7 +419,7 @@ def test_an_exclusive_job_on_nodes_that_differ_is_held(tmp_path):
     cluster = read_cluster(tmp_path, nodes, [job(1, nodes="", shared=["none"])])
     (group,) = cluster.groups.values()
     reason = "it wants whole nodes (--exclusive), and those that it may have differ"
-    assert group.held_tasks == {reason: 1}
+    assert group.held == {reason: 1}
 
 
 @pytest.mark.parametrize(
@@ -465,9 +437,8 @@ def test_an_exclusive_job_on_nodes_that_differ_is_held(tmp_path):
 )
 def test_what_does_not_count_of_a_request_is_named(tmp_path, fields, left_out):
     cluster = read_cluster(tmp_path, [node("n1"), node("n2")], [job(1, nodes="", **fields)])
-    (group,) = cluster.groups.values()
-    ((request, count),) = group.requests.items()
-    assert request.left_out == (left_out,) and count == 1
+    (waiting,) = cluster.waiting_jobs
+    assert waiting.request.left_out == (left_out,) and waiting.copies == 1
 
 
 def test_a_job_runs_on_the_nodes_that_it_names(tmp_path):
@@ -497,7 +468,7 @@ def test_a_job_whose_named_node_is_only_in_use_lacks_room(tmp_path, fields, wait
     cluster = read_cluster(tmp_path, nodes, jobs)
     group = next(group for leaf, group in cluster.groups.items() if leaf.owner == "physics/bob")
     assert group.waiting == waits
-    assert group.held_tasks == ({} if waits else {description: 1})
+    assert group.held == ({} if waits else {description: 1})
 
 
 def test_jobs_are_counted_as_squeue_counts_them(tmp_path):

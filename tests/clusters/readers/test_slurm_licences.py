@@ -41,9 +41,7 @@ def test_jobs_for_which_too_few_licences_are_free_are_held(tmp_path):
         job(5, "gil", nodes="", tres="cpu=1,mem=1G,node=1,license/ansys=2"),
     ]
     cluster = read_cluster(tmp_path, [node("n1")], jobs, **{"lic.txt": TEXT})
-    held = {
-        leaf.owner.partition("/")[2]: group.held_tasks for leaf, group in cluster.groups.items()
-    }
+    held = {leaf.owner.partition("/")[2]: group.held for leaf, group in cluster.groups.items()}
     assert held == {
         "ann": {},
         "bob": {"licence matlab: needs 2, 3 of 10 free, of which jobs before it take 2": 1},
@@ -59,7 +57,7 @@ def test_as_many_tasks_of_an_array_wait_as_there_are_licences_for(tmp_path):
     cluster = read_cluster(tmp_path, [node("n1")], jobs, **{"lic.txt": TEXT})
     (group,) = cluster.groups.values()
     assert group.waiting == 3
-    assert group.held_tasks == {"licence matlab: needs 1, 3 of 10 free": 2}
+    assert group.held == {"licence matlab: needs 1, 3 of 10 free": 2}
 
 
 def test_licences_are_read_from_text_in_one_line_and_from_json(tmp_path):

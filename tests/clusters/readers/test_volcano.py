@@ -211,14 +211,6 @@ def test_the_proportion_plugin_divides_by_weights_caps_and_requests(tmp_path):
     assert "deserved" in text and "the plugin proportion" in text
 
 
-def test_what_pods_outside_of_queues_use_is_not_divided(tmp_path):
-    """4 of 16 cores are used by another namespace: a and b deserve 6 each."""
-    items = [node("n1"), node("n2"), volcano("a", {}), volcano("b", {})]
-    items += [pod("web", "shop", ("Job", "web"), "n1", requests={"cpu": "4"})]
-    cluster = read(tmp_path, *items, *waiting("a", 20), *waiting("b", 20))
-    assert (16 * cluster.shares["deserved"]).to_dict() == pytest.approx({"a": 6, "b": 6})
-
-
 def test_the_plugin_of_the_configuration_says_what_queues_deserve(tmp_path):
     """spec.deserved of 12 and 4 of 16 cores under capacity; halves under proportion, by weights 1 and 1."""
     items = [node("n1"), node("n2"), volcano("a", {"deserved": {"cpu": 12}})]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -211,21 +210,6 @@ def test_caps_are_by_partition_too(tmp_path):
     assert shares.loc["ml", "fair_tasks"] == pytest.approx(110)
     # ml/nodes has 100 of 120 cores, and the part with GPUs 10
     assert 120 * shares.loc["ml", "guarantee"] == pytest.approx(110)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [15, 16, 72, 118])
-def test_no_report_ends_in_an_error_because_a_guarantee_has_no_node(tmp_path, seed):
-    """Users of one queue in both partitions, with guarantees of all nodes: what is missing halves in each step."""
-    random = np.random.default_rng(seed)
-    queues = [leaf("ml", 10.0), leaf("web", 90.0)]
-    apps = []
-    for number in range(6):
-        queue, partition = random.choice(["root.ml", "root.web"]), random.choice(["", "gpu"])
-        memory = int(random.choice([512, 1500, 3000]))
-        apps.append(wants(number, str(queue), 90, str(partition), memory=memory))
-    cluster = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
-    fairlp_clusters.report(cluster, tmp_path / "page.html")
 
 
 def test_guarantees_have_nodes_though_tasks_that_fit_none_are_left_out(tmp_path):
@@ -496,8 +480,7 @@ def cluster_of(folder, *documents):
 def held_and_waiting(cluster):
     """Return tasks that wait and those that are held, by tenant."""
     return {
-        leaf.tenant: (group.waiting, dict(group.held_tasks))
-        for leaf, group in cluster.groups.items()
+        leaf.tenant: (group.waiting, dict(group.held)) for leaf, group in cluster.groups.items()
     }
 
 
@@ -660,8 +643,8 @@ def test_a_container_has_to_fit_on_one_node(tmp_path):
 
 def test_containers_wait_with_the_priority_of_their_application(tmp_path):
     apps = [app(1, "default", priority=7, resourceRequests=[asks(1)])]
-    (group,) = cluster_of(tmp_path, [node("n1")], apps, ONE_QUEUE).groups.values()
-    assert group.priorities == {7}
+    (waiting,) = cluster_of(tmp_path, [node("n1")], apps, ONE_QUEUE).waiting_jobs
+    assert waiting.request.priority == 7
 
 
 MONITOR = "yarn.resourcemanager.scheduler.monitor.enable"
