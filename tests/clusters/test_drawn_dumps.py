@@ -91,7 +91,7 @@ def test_the_verdict_about_drawn_clusters_is_that_by_hand(scheduler, several, tm
     assert all_edges <= CLUSTERS // 100
 
 
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("scheduler", ["kueue", "slurm", "yarn"])
 def test_tables_by_user_tenant_and_queue_say_the_same(scheduler, tmp_path):
     _, document, write, _ = SCHEDULERS[scheduler]
     scenes = drawn(np.random.default_rng([76, 1]), scheduler, several=True)
@@ -172,7 +172,7 @@ def test_a_resource_of_which_a_tenant_has_its_due_exactly_limits_nothing(tmp_pat
     dues = dict.fromkeys(["a0", "b0"], Fraction(1, 2))
     scene = Scene([(6, 24)], dues, running, waiting, dues)
     conditions = set()
-    for size in range(1, 32):
+    for size in (5, 14, 23, 31):
         all_of_it = {"c1": Fraction(1)}
         beside = Scene([(2 * size, 8 * size)], all_of_it, [Task("c1", (1, 4), 0)], [], all_of_it)
         conditions.add(condition_of(tmp_path, "kubernetes", "a0", scene, beside))

@@ -416,9 +416,9 @@ class Scheduler(NamedTuple):
 
 SCHEDULERS = {
     "kubernetes": Scheduler(namespaces, plain_objects, write_objects, 5),
-    "kueue": Scheduler(cohort, kueue_objects, write_objects, 6),
-    "kueue, two resources": Scheduler(cohort_of_two, kueue_objects, write_objects, 6),
-    "slurm": Scheduler(accounts, slurm_records, write_slurm, 5),
+    "kueue": Scheduler(cohort, kueue_objects, write_objects, 10),
+    "kueue, two resources": Scheduler(cohort_of_two, kueue_objects, write_objects, 10),
+    "slurm": Scheduler(accounts, slurm_records, write_slurm, 10),
     "volcano": Scheduler(volcano_queues, volcano_objects, write_objects, 5),
     "yarn": Scheduler(yarn_queues, yarn_files, write_yarn, 1),
 }
