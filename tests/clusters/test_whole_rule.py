@@ -403,8 +403,8 @@ def sleeping(records, tenant, scene):
     )
 
 
-REASONS = ["Dependency", "JobHeldUser", "JobHeldAdmin", "BeginTime", "QOSMaxCpuPerUserLimit"]
-REASONS += ["AssocGrpCpuLimit", "Licenses", "Reservation", "PartitionTimeLimit", "BadConstraints"]
+REASONS = ["Dependency", "JobHeldUser", "BeginTime", "QOSMaxCpuPerUserLimit"]
+REASONS += ["AssocGrpCpuLimit", "Licenses", "Reservation", "BadConstraints"]
 JOBS = {
     **{reason: with_reason(reason) for reason in REASONS},
     "a reservation that is not in the dump": with_reason("", resv_name="maintenance"),
