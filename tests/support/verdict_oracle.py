@@ -78,6 +78,10 @@ class Scene:
         """The dominant share of amounts."""
         return max(Fraction(a) / c for a, c in zip(amounts, self.pool, strict=True) if c)
 
+    def set_dues(self, amounts: dict[str, Fraction]) -> None:
+        """Set the dues to amounts of the first resource."""
+        self.dues = {tenant: amount / self.pool[0] for tenant, amount in amounts.items()}
+
     def free(self) -> list[list[int]]:
         """Amounts that are free, by node."""
         free = [list(amounts) for amounts in self.nodes]
@@ -145,8 +149,9 @@ class Scene:
 
     def _could_start(self, job: Job, givers: list[str]) -> str:
         """``yes``, ``no`` or ``edge``: whether a job has room where givers give what is beyond."""
-        free = [[sum(column) for column in zip(*self.free(), strict=True)]]
-        free = free if self.is_pool else self.free()
+        free = self.free()
+        if self.is_pool:
+            free = [list(added(*free))]
         answers = {
             self._could_give(
                 [left(f, job.demand, n) for f, n in zip(free, counts, strict=True)], givers
@@ -328,7 +333,10 @@ class Quotas:
 
 
 class Filling:
-    """Raise the tasks of all, until each has its limit or needs a resource that is used up."""
+    """Raise the tasks of all, until each has its limit or needs a resource that is used up.
+
+    A rule says by ``asked`` what all ask for at a level, and by ``breaks`` where that may bend.
+    """
 
     def __init__(self, caps: Amounts, demands: dict, limits: dict, floors: dict) -> None:
         self.caps = caps
@@ -338,14 +346,6 @@ class Filling:
         self.active = set(demands)
         self.satisfied: set = set()
         self._stop()
-
-    def asked(self, level: Fraction) -> dict:
-        """The tasks that all ask for at a level."""
-        raise NotImplementedError
-
-    def breaks(self) -> set[Fraction]:
-        """The levels at which what somebody asks for may bend."""
-        raise NotImplementedError
 
     def _excess(self, tasks: dict) -> list[Fraction]:
         return [
