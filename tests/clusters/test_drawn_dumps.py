@@ -58,25 +58,19 @@ def differences(scenes, verdict):
     return lines, words.count("edge")
 
 
-#: Where tenants have tasks of several sizes, only jobs count of which the class of equal tasks lacks
-#: its own part of what is due to the tenant.
-CLASSES = pytest.mark.xfail(strict=True, reason="a job of a class that has its part is not counted")
-CASES = [
-    *[pytest.param(scheduler, False, id=f"{scheduler}, one size") for scheduler in SCHEDULERS],
-    *[
-        pytest.param(scheduler, True, id=f"{scheduler}, several sizes", marks=marks)
-        for scheduler, marks in {
-            "kubernetes": CLASSES,
-            "kueue": (),
-            "slurm": CLASSES,
-            "volcano": CLASSES,
-            "yarn": (),
-        }.items()
-    ],
-]
+#: Whether tenants have tasks of several sizes.
+CASES = {
+    "kubernetes": [False, True],
+    "kueue": [True],
+    "kueue, two resources": [False],
+    "slurm": [False, True],
+    "volcano": [False, True],
+    "yarn": [False, True],
+}
+PARAMETERS = [(scheduler, several) for scheduler, cases in CASES.items() for several in cases]
 
 
-@pytest.mark.parametrize(("scheduler", "several"), CASES)
+@pytest.mark.parametrize(("scheduler", "several"), PARAMETERS)
 def test_the_verdict_about_drawn_clusters_is_that_by_hand(scheduler, several, tmp_path):
     _, document, write, count = SCHEDULERS[scheduler]
     all_lines = []
@@ -89,6 +83,27 @@ def test_the_verdict_about_drawn_clusters_is_that_by_hand(scheduler, several, tm
         all_edges += edges
     assert not all_lines, "\n".join(all_lines)
     assert all_edges <= CLUSTERS // 100
+
+
+@pytest.mark.parametrize("scheduler", CASES)
+def test_tables_by_user_tenant_and_queue_say_the_same(scheduler, tmp_path):
+    _, document, write, _ = SCHEDULERS[scheduler]
+    scenes = drawn(np.random.default_rng([76, 1]), scheduler, several=True)
+    dump = write(tmp_path / "dump", document(scenes))
+    by_tenant, by_user, by_queue = (
+        fairlp_clusters.fair_shares(dump, by=by) for by in ("tenant", "user", "queue")
+    )
+    columns = ["tasks", "fair_tasks", "waiting", "owed"]
+    sums = by_user.groupby("tenant")[columns].sum().reindex(by_tenant.index)
+    np.testing.assert_allclose(sums, by_tenant[columns], atol=DIGITS)
+    columns += ["share", "fair_share"]
+    queues = [name for name in by_tenant.index if name in by_queue.index]
+    assert queues or scheduler == "yarn"
+    of_queues = by_queue.loc[queues, columns].astype(float)
+    np.testing.assert_allclose(of_queues, by_tenant.loc[queues, columns], atol=DIGITS)
+    has_stopped = by_tenant["stopped_by"] != ""
+    assert has_stopped.equals(by_tenant["room_jobs"] < by_tenant["waiting_jobs"])
+    assert (by_tenant["short_jobs"] <= by_tenant["waiting_jobs"]).all()
 
 
 # The smallest clusters in which the two differ
@@ -115,7 +130,6 @@ def of_accounts(nodes, running, waiting, users):
     return scene
 
 
-@pytest.mark.xfail(strict=True, reason="a job of a class that has its part is not counted")
 def test_a_job_counts_though_equal_ones_of_its_tenant_run(tmp_path):
     """Of 10 CPUs bob has 3 and half are due: its job of 2 more is within that. ann has 7."""
     running = [Task("x/ann", (1,), 0)] * 7 + [Task("x/bob", (1,), 0), Task("x/bob", (2,), 0)]
@@ -124,7 +138,6 @@ def test_a_job_counts_though_equal_ones_of_its_tenant_run(tmp_path):
     assert condition_of(tmp_path, "slurm", "x/bob", scene) == "short"
 
 
-@pytest.mark.xfail(strict=True, reason="only jobs that are counted first are tried")
 def test_the_order_of_jobs_in_the_dump_decides_nothing(tmp_path):
     """bob has two nodes of three, and cid its due on the third.
 
@@ -145,40 +158,32 @@ def test_the_order_of_jobs_in_the_dump_decides_nothing(tmp_path):
     assert conditions == ["short", "short"]
 
 
-def of_namespaces(nodes, running, waiting, dues):
-    """A cluster of namespaces, each with what is due to it."""
-    return Scene(nodes, dict.fromkeys(dues, Fraction(1)), running, waiting, dues)
-
-
-@pytest.mark.xfail(strict=True, reason="rounding counts as more than is due")
 def test_a_resource_of_which_a_tenant_has_its_due_exactly_limits_nothing(tmp_path):
     """Half is due to b, who has 4 of 6 CPUs and 12 of 24 GiB; a waits for 2 CPUs and 6 GiB.
 
     Beside it are clusters of other sizes, so that floats round one way or the other.
     """
-    half = Fraction(1, 2)
     running = [*[Task("b0", (2, 6), 0)] * 2, Task("a0", (1, 4), 0)]
     waiting = [Job("a0", (2, 6)), Job("b0", (2, 6))]
-    scene = of_namespaces([(6, 24)], running, waiting, {"a0": half, "b0": half})
+    dues = dict.fromkeys(["a0", "b0"], Fraction(1, 2))
+    scene = Scene([(6, 24)], dues, running, waiting, dues)
     conditions = set()
     for size in range(1, 32):
-        other = [Task("c1", (1, 4), 0)]
-        beside = of_namespaces([(2 * size, 8 * size)], other, [], {"c1": Fraction(1)})
+        all_of_it = {"c1": Fraction(1)}
+        beside = Scene([(2 * size, 8 * size)], all_of_it, [Task("c1", (1, 4), 0)], [], all_of_it)
         conditions.add(condition_of(tmp_path, "kubernetes", "a0", scene, beside))
     assert conditions == {"short"}
 
 
-@pytest.mark.xfail(strict=True, reason="whoever holds beyond its due makes all short who have room")
 def test_a_job_that_has_room_now_is_at_nobodys_expense(tmp_path):
-    """Of 12 CPUs a third is due to each: c has 6, b and a have 2, and 2 are free, where b's pod fits.
+    """Of 12 CPUs a third is due to each: cid has 6, ann and bob have 2, and 2 are free, where bob's job fits.
 
-    b waits for one pod of 2, and a for two at once, which are more than its due.
+    ann's job of 3 is more than its due.
     """
-    third = Fraction(1, 3)
-    running = [*[Task("c0", (2, 0), 0)] * 3, Task("a0", (2, 0), 0), Task("b0", (2, 0), 0)]
-    waiting = [Job("a0", (2, 0), 2), Job("b0", (2, 0))]
-    scene = of_namespaces([(12, 48)], running, waiting, dict.fromkeys(["a0", "b0", "c0"], third))
-    _, document, write, _ = SCHEDULERS["kubernetes"]
+    running = [Task("x/cid", (2,), 0)] * 3 + [Task("x/ann", (2,), 0), Task("x/bob", (2,), 0)]
+    waiting = [Job("x/ann", (3,)), Job("x/bob", (2,))]
+    scene = of_accounts([(12,)], running, waiting, ["ann", "bob", "cid"])
+    _, document, write, _ = SCHEDULERS["slurm"]
     verdict = fairlp_clusters.verdict(write(tmp_path / "dump", document([scene])))
-    assert verdict.table.loc["b0", ["due", "room_jobs"]].tolist() == [pytest.approx(1 / 3), 1]
-    assert verdict.is_fair or verdict.table.loc["b0", "holders"]
+    assert verdict.table.loc["x/bob", "room_jobs"] == 1
+    assert verdict.is_fair or verdict.table.loc["x/bob", "holders"]

@@ -1,11 +1,10 @@
-"""What jobs have room in a cluster, by the plain objects of its dump and a program of whole numbers.
+"""What jobs have room in a cluster with Kueue, by the plain objects of its dump and a program of whole numbers.
 
 It reads dumps by itself, and shares no code with fairlp.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,20 +32,6 @@ class Job:
     tenant: str
     parts: list[Tasks]
     runs: bool
-    one_a_node: bool = False
-
-    @property
-    def running(self):
-        return sum(sum(part.placed.values()) for part in self.parts)
-
-    def use(self):
-        """Amounts in use, by resource."""
-        total = {}
-        for part in self.parts:
-            for resource, amount in part.demand.items():
-                count = sum(part.placed.values())
-                total[resource] = total.get(resource, 0) + count * amount
-        return total
 
 
 @dataclass
@@ -65,8 +50,8 @@ class Truth:
     jobs: list[Job]
     quotas: dict = field(default_factory=dict)
 
-    def largest(self, tenant, *, count="jobs", exactly=None):
-        """Return the most jobs (or tasks) of a tenant that fit together, beside what runs.
+    def largest(self, tenant, *, exactly=None):
+        """Return the most jobs of a tenant that fit together, beside what runs.
 
         Parameters
         ----------
@@ -82,7 +67,6 @@ class Truth:
         load = {}  # (node, resource): terms
         for j, job in enumerate(waiting):
             starts[j] = program.number(1)
-            by_node = {}
             for part in job.parts:
                 choices = []
                 everywhere = []
@@ -93,7 +77,6 @@ class Truth:
                     for name in nodes:
                         placed = program.number(part.most)
                         on_nodes.append(placed)
-                        by_node.setdefault(name, []).append(placed)
                         for resource, amount in part.demand.items():
                             load.setdefault((name, resource), []).append((placed, amount))
                             column = resource, flavor
@@ -107,9 +90,6 @@ class Truth:
                 program.row([*total, (starts[j], -part.least)], 0, np.inf)
                 program.row([*total, (starts[j], -part.most)], -np.inf, 0)
                 extras += [*total, (starts[j], -part.least)]
-            if job.one_a_node:
-                for placed in by_node.values():
-                    program.row([(p, 1) for p in placed], -np.inf, 1)
 
         for job in running:
             for part in job.parts:
@@ -131,7 +111,7 @@ class Truth:
             program.row(as_jobs, exactly[0], exactly[0])
             program.row(as_tasks, exactly[1], exactly[1])
             return program.solve([]) is not None
-        return program.solve(as_jobs if count == "jobs" else as_tasks)
+        return program.solve(as_jobs)
 
     def _within_quotas(self, program, usage):
         """Add the rows of Kueue's quotas: what a queue uses beyond what it keeps goes up."""
@@ -217,24 +197,6 @@ class _Program:
         return None if solution.x is None else round(-solution.fun)
 
 
-# Kubernetes with Kueue
-
-
-def _bears(taint, tolerations):
-    for toleration in tolerations:
-        if toleration.get("effect") not in (None, "", taint["effect"]):
-            continue
-        if toleration.get("operator", "Equal") == "Exists":
-            if toleration.get("key") in (None, "", taint["key"]):
-                return True
-        elif (toleration.get("key"), toleration.get("value", "")) == (
-            taint["key"],
-            taint.get("value", ""),
-        ):
-            return True
-    return False
-
-
 def _amount(resource, text):
     """Cores; GiB."""
     if text.endswith("Gi"):
@@ -253,18 +215,11 @@ def of_kueue(items):
     for item in items:
         by_kind.setdefault(item["kind"], []).append(item)
     nodes = {}
-    takes_new = {}
+    labels_of_nodes = {}
     for node in by_kind["Node"]:
         name = node["metadata"]["name"]
         nodes[name] = _amounts(node["status"]["allocatable"])
-        is_ready = all(
-            condition["status"] == "True"
-            for condition in node["status"].get("conditions", [])
-            if condition["type"] == "Ready"
-        )
-        is_open = is_ready and not node["spec"].get("unschedulable")
-        if is_open and "deletionTimestamp" not in node["metadata"]:
-            takes_new[name] = node
+        labels_of_nodes[name] = node["metadata"]["labels"]
 
     quotas, flavors_of, labels_of = {}, {}, {}
     for flavor in by_kind.get("ResourceFlavor", []):
@@ -305,13 +260,8 @@ def of_kueue(items):
                 selector = spec.get("nodeSelector", {}) | labels_of.get(flavor, {})
                 nodes_of_flavors[flavor] = [
                     name
-                    for name, node in takes_new.items()
-                    if all(node["metadata"]["labels"].get(a) == b for a, b in selector.items())
-                    and all(
-                        taint["effect"] == "PreferNoSchedule"
-                        or _bears(taint, spec.get("tolerations", []))
-                        for taint in node["spec"].get("taints", [])
-                    )
+                    for name, labels in labels_of_nodes.items()
+                    if all(labels.get(a) == b for a, b in selector.items())
                 ]
             least = pod_set.get("minCount", pod_set["count"])
             part = Tasks(demand, least, pod_set["count"], nodes_of_flavors)
@@ -326,98 +276,4 @@ def of_kueue(items):
                 node = pod["spec"]["nodeName"]
                 part.placed[node] = part.placed.get(node, 0) + 1
     # what runs on a node beyond its amounts stays
-    return Truth(nodes, jobs, quotas)
-
-
-# Slurm
-
-_NEW_TASKS = {"IDLE", "MIXED", "ALLOCATED"}
-_MAY_RUN = {"", "None", "Priority", "Resources"}
-
-
-def _tres(text):
-    entries = dict(entry.split("=") for entry in text.split(","))
-    return int(entries["cpu"]), int(entries["node"])
-
-
-def of_slurm(nodes, jobs):
-    """Return the truth of records of nodes and jobs: CPUs alone."""
-    takes_new = {
-        node["name"]: node["partitions"] for node in nodes if set(node["state"]) <= _NEW_TASKS
-    }
-    records = []
-    numbers = itertools.count()
-    for job in jobs:
-        cpus, count = _tres(job["tres_req_str"])
-        demand = {"cpu": cpus // count}
-        tenant = f"{job['account']}/{job['user_name']}"
-        runs = job["job_state"] == ["RUNNING"]
-        if not runs and job.get("state_reason", "") not in _MAY_RUN:
-            continue
-        eligible = [
-            name for name, partitions in takes_new.items() if job["partition"] in partitions
-        ]
-        copies = 1
-        if job.get("array_task_string"):
-            first, last = job["array_task_string"].split("-")
-            copies = int(last) - int(first) + 1
-        for _ in range(copies):
-            placed = dict.fromkeys(job["nodes"].split(","), 1) if runs else {}
-            part = Tasks(demand, count, count, {"": eligible}, placed)
-            records.append(Job(f"{job['job_id']}-{next(numbers)}", tenant, [part], runs, True))
-    return Truth({node["name"]: {"cpu": node["cpus"]} for node in nodes}, records)
-
-
-# Kubernetes with Volcano
-
-
-def of_volcano(items):
-    """Return the truth of a dump of nodes, pods, queues and PodGroups; caps are quotas of no cohort.
-
-    Of the pods of a PodGroup that run, the first minMember came at once; every other is a job.
-    """
-    by_kind = {}
-    for item in items:
-        by_kind.setdefault(item["kind"], []).append(item)
-    nodes = {
-        node["metadata"]["name"]: _amounts(node["status"]["allocatable"])
-        for node in by_kind["Node"]
-    }
-    quotas = {}
-    for queue in by_kind["Queue"]:
-        caps = _amounts(queue["spec"].get("capability", {}))
-        limits = {(resource, ""): (cap, 0, 0) for resource, cap in caps.items()}
-        quotas[queue["metadata"]["name"]] = Quota("", limits)
-
-    jobs = []
-    for group in by_kind["PodGroup"]:
-        name = group["metadata"]["name"]
-        tenant = group["spec"]["queue"]
-        running, waiting = [], []
-        for pod in by_kind.get("Pod", []):
-            if pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == name:
-                (running if "nodeName" in pod["spec"] else waiting).append(pod)
-        least = group["spec"]["minMember"]
-        for k, pods in enumerate([running[:least], *([pod] for pod in running[least:])]):
-            parts = {}
-            for pod in pods:
-                demand = _amounts(pod["spec"]["containers"][0]["resources"]["requests"])
-                key = tuple(demand.items())
-                part = parts.setdefault(key, Tasks(demand, 0, 0, {}))
-                node = pod["spec"]["nodeName"]
-                part.placed[node] = part.placed.get(node, 0) + 1
-            if pods:
-                jobs.append(Job(f"{name}-{k}", tenant, list(parts.values()), True))
-        missing = max(least - len(running), 0)
-        if len(waiting) < missing:
-            continue
-        if missing:
-            demand = _amounts(waiting[0]["spec"]["containers"][0]["resources"]["requests"])
-            part = Tasks(demand, missing, len(waiting), {"": list(nodes)})
-            jobs.append(Job(f"{name}-waits", tenant, [part], False))
-            continue
-        for k, pod in enumerate(waiting):
-            demand = _amounts(pod["spec"]["containers"][0]["resources"]["requests"])
-            part = Tasks(demand, 1, 1, {"": list(nodes)})
-            jobs.append(Job(f"{name}-waits-{k}", tenant, [part], False))
     return Truth(nodes, jobs, quotas)

@@ -16,7 +16,7 @@ import kubernetes_dumps as kubernetes
 import slurm_dumps as slurm
 import yarn_dumps as yarn
 from kueue_dumps import LABEL, workload
-from verdict_oracle import Job, Scene, Task, Vectors, added, along_tree, quotas, within_quotas
+from verdict_oracle import Job, Quotas, Scene, Task, Vectors, added, along_tree
 
 
 def scene_of(rng, nodes, tenants, demands, *, most_tasks=1, spread=False, several=False, **rules):
@@ -80,8 +80,8 @@ def namespaces(rng, cell, several):
     wanted = {}
     for task in [*scene.running, *scene.waiting]:
         key = task.tenant, task.demand
-        wanted[key] = wanted.get(key, 0) + getattr(task, "size", 1)
-    tasks = Vectors(scene.pool, wanted).dues()
+        wanted[key] = wanted.get(key, 0) + task.size
+    tasks = Vectors(scene.pool, wanted).run()
     for tenant in tenants:
         amounts = [
             sum(count * demand[r] for (name, demand), count in tasks.items() if name == tenant)
@@ -98,72 +98,47 @@ def requests_of(demand, resource="cpu"):
     return texts
 
 
-def objects_of(scene, cell, pod_of, resource="cpu"):
-    """Nodes of a zone, and pods that may run there alone; ``pod_of`` adds what a scheduler asks for."""
+def objects_of(scene, cell, tasks, fields_of, resource="cpu", version=""):
+    """Nodes of a zone, and the pods of tasks and jobs that may run there alone.
+
+    ``fields_of`` says what a scheduler asks of the pods of a tenant, and of a PodGroup of this version.
+    """
     zone = {"zone": str(cell)}
     items = []
     for i, amounts in enumerate(scene.nodes):
         texts = requests_of(amounts, resource) | {"pods": "100"}
         items.append(kubernetes.node(f"n{cell}-{i}", zone, allocatable=texts))
-    for k, task in enumerate(scene.running):
-        fields = pod_of(task.tenant) | {"nodeSelector": zone}
-        items.append(
-            kubernetes.pod(
-                f"r{cell}-{k}",
-                fields.pop("namespace"),
-                owner=("Job", owner_of(task.demand)),
-                on=f"n{cell}-{task.node}",
+    for k, task in enumerate(tasks):
+        name = f"p{cell}-{k}"
+        is_group = bool(version) and task.node is None
+        fields = fields_of(task.tenant, name if is_group else "")
+        if is_group:
+            spec = {"minMember": task.size, "queue": task.tenant}
+            namespace = fields["namespace"]
+            items.append(kubernetes.thing("PodGroup", name, spec, version, namespace))
+        for j in range(task.size):
+            pod = kubernetes.pod(
+                f"{name}-{j}",
+                owner=("Job", "job-" + "-".join(map(str, task.demand))),
+                on=None if task.node is None else f"n{cell}-{task.node}",
                 requests=requests_of(task.demand, resource),
+                nodeSelector=zone,
                 **fields,
             )
-        )
+            items.append(pod)
     return items
 
 
-def owner_of(demand):
-    return "job-" + "-".join(map(str, demand))
-
-
-def waiting_pods(job, name, cell, fields, version, resource="cpu"):
-    """The pods of a job that waits, and its PodGroup where it has several."""
-    items = []
-    annotations = dict(fields.get("annotations", {}))
-    labels = {}
-    if job.size > 1:
-        spec = {"minMember": job.size}
-        if "volcano" in version:
-            spec["queue"] = job.tenant
-            annotations["scheduling.k8s.io/group-name"] = name
-        else:
-            labels["scheduling.x-k8s.io/pod-group"] = name
-        items.append(
-            kubernetes.thing("PodGroup", name, spec, version, namespace=fields["namespace"])
-        )
-    rest = {key: value for key, value in fields.items() if key not in ("namespace", "annotations")}
-    pods = [
-        kubernetes.pod(
-            f"{name}-{k}",
-            fields["namespace"],
-            owner=("Job", owner_of(job.demand)),
-            requests=requests_of(job.demand, resource),
-            annotations=annotations,
-            labels=labels,
-            nodeSelector={"zone": str(cell)},
-            **rest,
-        )
-        for k in range(job.size)
-    ]
-    return [*items, *pods]
-
-
 def plain_objects(scenes):
+    def fields(tenant, group):
+        labels = {"scheduling.x-k8s.io/pod-group": group} if group else {}
+        return {"namespace": tenant, "labels": labels}
+
     items = []
     for cell, scene in enumerate(scenes):
-        items += objects_of(scene, cell, lambda tenant: {"namespace": tenant})
-        for k, job in enumerate(scene.waiting):
-            version = "scheduling.x-k8s.io/v1alpha1"
-            fields = {"namespace": job.tenant}
-            items += waiting_pods(job, f"w{cell}-{k}", cell, fields, version)
+        tasks = [*scene.running, *scene.waiting]
+        version = "scheduling.x-k8s.io/v1alpha1"
+        items += objects_of(scene, cell, tasks, fields, version=version)
     return items
 
 
@@ -212,69 +187,93 @@ def volcano_objects(scenes):
             if name in scene.caps:
                 spec["capability"] = {resource: str(scene.caps[name])}
             items.append(kubernetes.volcano(name, spec))
-        items += objects_of(scene, cell, volcano_fields, resource)
-        for k, job in enumerate(scene.waiting):
-            version = "scheduling.volcano.sh/v1beta1"
-            fields = volcano_fields(job.tenant)
-            items += waiting_pods(job, f"w{cell}-{k}", cell, fields, version, resource)
+        tasks = [*scene.running, *scene.waiting]
+        version = "scheduling.volcano.sh/v1beta1"
+        items += objects_of(scene, cell, tasks, volcano_fields, resource, version)
     return items
 
 
-def volcano_fields(tenant):
+def volcano_fields(tenant, group):
     annotations = {"scheduling.volcano.sh/queue-name": tenant}
+    if group:
+        annotations["scheduling.k8s.io/group-name"] = group
     return {"namespace": "ml", "annotations": annotations, "schedulerName": "volcano"}
 
 
 # Kueue
 
 
+def queues_of(rng, cell):
+    """The root of a cohort, and weights of two or three queues in it."""
+    names = "abc"[: rng.integers(1, 4)]
+    return {f"co{cell}/{name}{cell}": Fraction(int(rng.integers(1, 4))) for name in names}
+
+
 def cohort(rng, cell, several):
-    """Queues of one cohort of one resource, whose quotas have borrowing and lending limits."""
+    """Queues of one resource, whose quotas have borrowing and lending limits."""
     nodes = one_resource(rng)
-    root = f"co{cell}"
-    tenants = {f"{root}/{name}{cell}": Fraction(1) for name in "abc"[: rng.integers(1, 4)]}
-    tenants = {name: Fraction(int(rng.integers(1, 4))) for name in tenants}
-    nominal = {name: int(rng.integers(0, 6)) for name in tenants}
-    borrowing = {name: int(rng.integers(0, 4)) for name in tenants if rng.random() < 0.25}
-    lending = {name: int(rng.integers(0, 4)) for name in tenants if rng.random() < 0.25}
-
-    def allows(held):
-        used = {name: amounts[0] for name, amounts in held.items()}
-        return within_quotas(used, nominal, borrowing, lending)
-
-    scene = scene_of(
-        rng, nodes, tenants, ONE, several=several, most_tasks=3, root=root, allows=allows
-    )
-    scene.quotas = nominal, borrowing, lending
-    wanted = {tenant: scene.wanted(tenant)[0] for tenant in tenants}
-    amounts = quotas(scene.pool[0], wanted, nominal, tenants, borrowing, lending)
+    tenants = queues_of(rng, cell)
+    nominal = {name: (int(rng.integers(0, 6)),) for name in tenants}
+    limits = [
+        {name: int(rng.integers(0, 4)) for name in tenants if rng.random() < 0.25} for _ in range(2)
+    ]
+    quotas = Quotas(nominal, *limits)
+    rules = {"root": f"co{cell}", "allows": quotas.allow, "several": several, "most_tasks": 3}
+    scene = scene_of(rng, nodes, tenants, ONE, **rules)
+    scene.quotas = quotas
+    wanted = {tenant: scene.wanted(tenant) for tenant in tenants}
+    amounts = quotas.dues(scene.pool[0], wanted, tenants)
     scene.dues = {tenant: amount / scene.pool[0] for tenant, amount in amounts.items()}
+    return scene
+
+
+def cohort_of_two(rng, cell, several):
+    """Queues of CPUs and memory, each with equal tasks."""
+    nodes = [(2 * k, 8 * k) for k in numbers(rng, 1, 4, int(rng.integers(1, 4)))]
+    tenants = queues_of(rng, cell)
+    nominal = {name: (int(rng.integers(0, 5)), int(rng.integers(0, 17))) for name in tenants}
+    quotas = Quotas(nominal)
+    demands = [(1, 1), (1, 4), (2, 2), (1, 8), (2, 6)]
+    rules = {"root": f"co{cell}", "allows": quotas.allow, "most_tasks": 3}
+    scene = scene_of(rng, nodes, tenants, demands, **rules)
+    scene.quotas = quotas
+    wanted = {}
+    for entry in [*scene.running, *scene.waiting]:
+        count = wanted.get(entry.tenant, (entry.demand, 0))[1]
+        wanted[entry.tenant] = entry.demand, count + entry.size
+    tasks = quotas.tasks(scene.pool, wanted, tenants)
+    scene.dues = dict.fromkeys(tenants, Fraction(0))
+    for tenant, count in tasks.items():
+        scene.dues[tenant] = scene.share([count * amount for amount in wanted[tenant][0]])
     return scene
 
 
 def kueue_objects(scenes):
     items = [kubernetes.kueue("ResourceFlavor", "default", {})]
     for cell, scene in enumerate(scenes):
-        nominal, borrowing, lending = scene.quotas
         for tenant, weight in scene.tenants.items():
             root, _, name = tenant.partition("/")
-            quota = {"name": "cpu", "nominalQuota": str(nominal[tenant])}
-            if tenant in borrowing:
-                quota["borrowingLimit"] = str(borrowing[tenant])
-            if tenant in lending:
-                quota["lendingLimit"] = str(lending[tenant])
-            flavors = [{"name": "default", "resources": [quota]}]
+            amounts = scene.quotas.nominal[tenant]
+            units = {"cpu": "", "memory": "Gi"}
+            resources = [
+                {"name": resource, "nominalQuota": f"{amount}{unit}"}
+                for (resource, unit), amount in zip(units.items(), amounts, strict=False)
+            ]
+            if tenant in scene.quotas.borrowing:
+                resources[0]["borrowingLimit"] = str(scene.quotas.borrowing[tenant])
+            if tenant in scene.quotas.lending:
+                resources[0]["lendingLimit"] = str(scene.quotas.lending[tenant])
+            flavors = [{"name": "default", "resources": resources}]
+            covered = [entry["name"] for entry in resources]
             spec = {
                 "cohort": root,
-                "resourceGroups": [{"coveredResources": ["cpu"], "flavors": flavors}],
+                "resourceGroups": [{"coveredResources": covered, "flavors": flavors}],
                 "fairSharing": {"weight": str(weight)},
             }
             items.append(kubernetes.kueue("ClusterQueue", name, spec))
             local = {"clusterQueue": name}
             items.append(kubernetes.kueue("LocalQueue", name, local, namespace="ml"))
-        items += objects_of(
-            scene, cell, lambda tenant: {"namespace": "ml", "labels": {LABEL: tenant.split("/")[1]}}
-        )
+        items += objects_of(scene, cell, scene.running, kueue_fields)
         for k, job in enumerate(scene.waiting):
             containers = [{"resources": {"requests": requests_of(job.demand)}}]
             spec = {"containers": containers, "nodeSelector": {"zone": str(cell)}}
@@ -283,6 +282,10 @@ def kueue_objects(scenes):
             queue = job.tenant.split("/")[1]
             items.append(workload(name, queue, ("Job", name), podSets=[pod_set]))
     return items
+
+
+def kueue_fields(tenant, group):
+    return {"namespace": "ml", "labels": {LABEL: tenant.split("/")[1]}}
 
 
 # Slurm
@@ -322,13 +325,12 @@ def slurm_records(scenes):
             account, _, user = path.partition("/")
             indent = "  " if user else " "
             lines.append(f"{indent}{account}|{user}|{weight}|0|0|0|0|0")
-        entries = [(task, f"n{cell}-{task.node}", 1) for task in scene.running]
-        for task, host, size in [*entries, *((job, "", job.size) for job in scene.waiting)]:
+        for task in [*scene.running, *scene.waiting]:
             account, _, user = task.tenant.partition("/")
-            tres = f"cpu={task.demand[0] * size},node={size},billing=1"
-            fields = {"partition": partition, "node_count": slurm.wrapped(size)}
-            number = next(count)
-            jobs.append(slurm.job(number, user, account, tres, host, **fields))
+            tres = f"cpu={task.demand[0] * task.size},node={task.size},billing=1"
+            host = "" if task.node is None else f"n{cell}-{task.node}"
+            fields = {"partition": partition, "node_count": slurm.wrapped(task.size)}
+            jobs.append(slurm.job(next(count), user, account, tres, host, **fields))
     return nodes, jobs, "\n".join(lines) + "\n"
 
 
@@ -419,6 +421,7 @@ class Scheduler(NamedTuple):
 SCHEDULERS = {
     "kubernetes": Scheduler(namespaces, plain_objects, write_objects, 5),
     "kueue": Scheduler(cohort, kueue_objects, write_objects, 6),
+    "kueue, two resources": Scheduler(cohort_of_two, kueue_objects, write_objects, 6),
     "slurm": Scheduler(accounts, slurm_records, write_slurm, 5),
     "volcano": Scheduler(volcano_queues, volcano_objects, write_objects, 5),
     "yarn": Scheduler(yarn_queues, yarn_files, write_yarn, 1),

@@ -1,14 +1,10 @@
-"""Dumps of random small clusters, whose jobs that run have room and quota."""
+"""Dumps of random small clusters with Kueue, whose jobs that run have room and quota."""
 
 from __future__ import annotations
 
 import kubernetes_dumps as kubernetes
-import slurm_dumps as slurm
 from cluster_truth import of_kueue
 from kueue_dumps import workload
-
-TAINT = {"key": "team", "value": "x", "effect": "NoSchedule"}
-BEARS = {"key": "team", "operator": "Exists"}
 
 
 def kueue(rng):
@@ -27,7 +23,6 @@ def kueue(rng):
     items = [*flavors, *nodes, *queues]
     for k in range(rng.integers(4, 9)):
         _add_workload(rng, items, f"w{k}", str(rng.choice(names)), has_flavors)
-    _change_nodes(rng, nodes)
     if not any(item["kind"] == "Pod" for item in items):
         return kueue(rng)
     return items
@@ -39,24 +34,6 @@ def _node(rng, k, flavor_names, has_flavors):
         labels["pool"] = flavor_names[k % 2]
     amounts = {"cpu": str(rng.integers(2, 9)), "memory": f"{rng.integers(4, 17)}Gi"}
     return kubernetes.node(f"n{k}", labels, allocatable=amounts)
-
-
-def _change_nodes(rng, nodes):
-    """Taint, cordon or lose nodes whose pods may run already."""
-    for node in nodes:
-        chance = rng.random()
-        if chance < 0.12:
-            node["spec"]["taints"] = [
-                TAINT | {"effect": str(rng.choice(["NoSchedule", "NoExecute"]))}
-            ]
-        elif chance < 0.18:
-            node["spec"]["unschedulable"] = True
-        elif chance < 0.22:
-            node["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
-        elif chance < 0.25:
-            node["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-        elif chance < 0.3:
-            node["spec"]["taints"] = [TAINT | {"effect": "PreferNoSchedule"}]
 
 
 def _queues(rng, flavor_names):
@@ -97,8 +74,6 @@ def _add_workload(rng, items, name, queue, has_flavors):
         spec = {"containers": [{"resources": {"requests": requests}}]}
         if rng.random() < 0.25:
             spec["nodeSelector"] = {"zone": str(rng.choice(["a", "b"]))}
-        if rng.random() < 0.25:
-            spec["tolerations"] = [BEARS]
         pod_set = {"name": f"set-{k}", "count": count, "template": {"spec": spec}}
         if rng.random() < 0.25 and count > 1 and not has_flavors:
             pod_set["minCount"] = int(rng.integers(1, count))
@@ -183,120 +158,3 @@ def _first_fit(part, free):
         if sum(by_node.values()) == part.least:
             break
     return flavor, by_node
-
-
-def slurm_cluster(rng):
-    """Records of nodes and jobs of Slurm: jobs of several nodes, partitions, states and reasons."""
-    nodes = []
-    for k in range(rng.integers(3, 7)):
-        partitions = [["cpu"], ["cpu"], ["gpu"], ["cpu", "gpu"]][rng.integers(4)]
-        nodes.append(slurm.node(f"n{k}", cpus=int(rng.integers(2, 9)), partitions=partitions))
-    free = {node["name"]: node["cpus"] for node in nodes}
-    users = ["ann", "bob", "cid"][: rng.integers(2, 4)]
-    jobs = []
-    for number in range(1, rng.integers(6, 13)):
-        count = int(rng.choice([1, 1, 1, 2, 3]))
-        cpus = int(rng.integers(1, 5))
-        partition = str(rng.choice(["cpu", "cpu", "gpu"]))
-        hosts = [
-            node["name"]
-            for node in nodes
-            if partition in node["partitions"] and free[node["name"]] >= cpus
-        ]
-        rng.shuffle(hosts)
-        runs = len(hosts) >= count and rng.random() < 0.6
-        tres = f"cpu={cpus * count},node={count},billing={cpus * count}"
-        fields = {"partition": partition, "node_count": slurm.wrapped(count)}
-        if runs:
-            for host in hosts[:count]:
-                free[host] -= cpus
-        else:
-            reasons = ["", "", "Priority", "Resources", "Dependency", "JobHeldUser"]
-            fields["state_reason"] = str(rng.choice(reasons))
-            if count == 1 and rng.random() < 0.2:
-                fields["array_task_string"] = f"1-{rng.integers(2, 4)}"
-                fields["array_job_id"] = slurm.wrapped(number)
-        jobs.append(
-            slurm.job(
-                number,
-                user=str(rng.choice(users)),
-                account="lab",
-                tres=tres,
-                nodes=",".join(sorted(hosts[:count])) if runs else "",
-                **fields,
-            )
-        )
-    for node in nodes:
-        chance = rng.random()
-        if chance < 0.08:
-            node["state"] = ["IDLE", "DRAIN"]
-        elif chance < 0.12:
-            node["state"] = ["DOWN"]
-        elif free[node["name"]] < node["cpus"]:
-            node["state"] = ["MIXED"]
-        elif chance < 0.2:
-            node["state"] = ["IDLE", "COMPLETING"]
-    if not any(job["nodes"] for job in jobs):
-        return slurm_cluster(rng)
-    return nodes, jobs
-
-
-def volcano(rng):
-    """Objects of a cluster with Volcano: PodGroups of equal pods, some of which run."""
-    nodes = [
-        kubernetes.node(f"n{k}", allocatable={"cpu": str(rng.integers(2, 9)), "memory": "64Gi"})
-        for k in range(rng.integers(2, 5))
-    ]
-    names = ["qa", "qb", "qc"][: rng.integers(2, 4)]
-    queues = []
-    for name in names:
-        spec = {"weight": int(rng.integers(1, 4))}
-        if rng.random() < 0.25:
-            spec["capability"] = {"cpu": str(rng.integers(2, 9))}
-        queues.append(kubernetes.volcano(name, spec))
-    free = {node["metadata"]["name"]: int(node["status"]["allocatable"]["cpu"]) for node in nodes}
-    left = {
-        queue["metadata"]["name"]: int(queue["spec"].get("capability", {"cpu": "99"})["cpu"])
-        for queue in queues
-    }
-    items = [*nodes, *queues]
-    for k in range(rng.integers(4, 9)):
-        queue = str(rng.choice(names))
-        cpus = int(rng.integers(1, 4))
-        count = int(rng.integers(1, 6))
-        least = int(rng.integers(1, count + 2))
-        group = kubernetes.thing(
-            "PodGroup",
-            f"g{k}",
-            {"minMember": least, "queue": queue},
-            "scheduling.volcano.sh/v1beta1",
-            namespace="ml",
-        )
-        hosts = []
-        if rng.random() < 0.6:
-            for _ in range(rng.integers(0, count + 1)):
-                host = next((name for name, amount in free.items() if amount >= cpus), None)
-                if host is None or left[queue] < cpus:
-                    break
-                free[host] -= cpus
-                left[queue] -= cpus
-                hosts.append(host)
-        if len(hosts) < least and rng.random() < 0.7:  # seldom pods of a gang are lost
-            for host in hosts:
-                free[host] += cpus
-                left[queue] += cpus
-            hosts = []
-        items.append(group)
-        for p in range(count):
-            pod = kubernetes.pod(
-                f"g{k}-{p}",
-                owner=("Job", f"g{k}"),
-                on=hosts[p] if p < len(hosts) else None,
-                requests={"cpu": str(cpus), "memory": "1Gi"},
-                annotations={"scheduling.k8s.io/group-name": f"g{k}"},
-                schedulerName="volcano",
-            )
-            items.append(pod)
-    if not any("nodeName" in item["spec"] for item in items if item["kind"] == "Pod"):
-        return volcano(rng)
-    return items

@@ -24,6 +24,7 @@ class Task:
     tenant: str
     demand: Amounts
     node: int
+    size = 1
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Job:
     demand: Amounts
     size: int = 1
     spread: bool = False
+    node = None
 
     @property
     def total(self) -> Amounts:
@@ -258,137 +260,193 @@ def along_tree(
     return dues
 
 
-def quotas(
-    pool: int,
-    wanted: dict[str, int],
-    nominal: dict[str, int],
-    weights: dict[str, Fraction],
-    borrowing: dict[str, int],
-    lending: dict[str, int],
-    shares_fairly: bool = True,
-) -> dict[str, Fraction]:
-    """Divide one resource of a cohort: nominal quotas first, then what is borrowed, by weight."""
-    own = [Fraction(min(wanted[v], nominal[v])) for v in wanted]
-    total = sum(own)
-    if total > pool:  # each has the same part of what its quota and its demand allow
-        return {v: part * pool / total for v, part in zip(wanted, own, strict=True)}
-    kept = {v: max(0, nominal[v] - lending.get(v, nominal[v])) for v in wanted}
-    limits = []
-    for v, part in zip(wanted, own, strict=True):
-        most = min(wanted[v], nominal[v] + borrowing.get(v, wanted[v]))
-        limits.append(most - part if shares_fairly else Fraction(0))
-    lent = sum(nominal[v] - kept[v] for v in wanted)
-    unused = lent - sum(
-        max(Fraction(0), part - kept[v]) for v, part in zip(wanted, own, strict=True)
-    )
-    amount = min(unused, pool - total)
-    more = filled(amount, limits, [weights[v] for v in wanted])
-    return {v: a + b for v, a, b in zip(wanted, own, more, strict=True)}
+@dataclass
+class Quotas:
+    """The quotas of a cohort: nominal ones by resource; limits are of queues with one resource."""
+
+    nominal: dict[str, Amounts]
+    borrowing: dict[str, int] = field(default_factory=dict)
+    lending: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> Amounts:
+        return added(*self.nominal.values())
+
+    def kept(self, queue: str) -> int:
+        """What a queue lends to nobody."""
+        own = self.nominal[queue][0]
+        return max(0, own - self.lending.get(queue, own))
+
+    def allow(self, held: dict[str, Amounts]) -> bool:
+        if any(held[v][0] > self.nominal[v][0] + limit for v, limit in self.borrowing.items()):
+            return False
+        for r, total in enumerate(self.total):
+            kept = {v: 0 if r else self.kept(v) for v in self.nominal}
+            if sum(max(0, held[v][r] - kept[v]) for v in kept) > total - sum(kept.values()):
+                return False
+        return True
+
+    def dues(
+        self, pool: int, wanted: dict[str, Amounts], weights: dict[str, Fraction]
+    ) -> dict[str, Fraction]:
+        """Divide one resource: nominal quotas first, then what is borrowed, by weight."""
+        own = [Fraction(min(wanted[v][0], self.nominal[v][0])) for v in wanted]
+        total = sum(own)
+        if total > pool:  # each has the same part of what its quota and its demand allow
+            return {v: part * pool / total for v, part in zip(wanted, own, strict=True)}
+        most = {
+            v: min(amounts[0], self.nominal[v][0] + self.borrowing.get(v, amounts[0]))
+            for v, amounts in wanted.items()
+        }
+        limits = [most[v] - part for v, part in zip(wanted, own, strict=True)]
+        lent = sum(self.nominal[v][0] - self.kept(v) for v in wanted)
+        lent -= sum(max(0, part - self.kept(v)) for v, part in zip(wanted, own, strict=True))
+        more = filled(min(lent, pool - total), limits, [weights[v] for v in wanted])
+        return {v: a + b for v, a, b in zip(wanted, own, more, strict=True)}
+
+    def tasks(
+        self, pool: Amounts, wanted: dict[str, tuple[Amounts, int]], weights: dict[str, Fraction]
+    ) -> dict[str, Fraction]:
+        """Divide several resources among queues of equal tasks: by parts of nominal quotas, then by
+        dominant shares of what is borrowed.
+        """
+        demands = {v: demand for v, (demand, _) in wanted.items()}
+        limits = {v: Fraction(limit) for v, (_, limit) in wanted.items()}
+        lines = {
+            v: [
+                (Fraction(n) / d, weights[v] * total / d)
+                for n, d, total in zip(self.nominal[v], demand, self.total, strict=True)
+                if d
+            ]
+            for v, demand in demands.items()
+        }
+        own = {v: min(limits[v], *(start for start, _ in lines[v])) for v in wanted}
+        parts = {v: [(Fraction(0), own[v])] for v in wanted}
+        floors = Lines(pool, demands, own, parts, {}).run()
+        caps = tuple(map(min, pool, self.total))
+        return Lines(caps, demands, limits, lines, floors).run()
 
 
-def within_quotas(
-    used: dict[str, int],
-    nominal: dict[str, int],
-    borrowing: dict[str, int],
-    lending: dict[str, int],
-) -> bool:
-    """Whether a cohort's quotas of one resource allow such use."""
-    kept = {v: max(0, nominal[v] - lending.get(v, nominal[v])) for v in nominal}
-    if any(used[v] > nominal[v] + limit for v, limit in borrowing.items()):
-        return False
-    beyond = sum(max(0, used[v] - kept[v]) for v in nominal)
-    return beyond <= sum(nominal[v] - kept[v] for v in nominal)
+class Filling:
+    """Raise the tasks of all, until each has its limit or needs a resource that is used up."""
+
+    def __init__(self, caps: Amounts, demands: dict, limits: dict, floors: dict) -> None:
+        self.caps = caps
+        self.demands = demands
+        self.limits = limits
+        self.tasks = {key: floors.get(key, Fraction(0)) for key in demands}
+        self.active = set(demands)
+        self.satisfied: set = set()
+        self._stop()
+
+    def asked(self, level: Fraction) -> dict:
+        """The tasks that all ask for at a level."""
+        raise NotImplementedError
+
+    def breaks(self) -> set[Fraction]:
+        """The levels at which what somebody asks for may bend."""
+        raise NotImplementedError
+
+    def _excess(self, tasks: dict) -> list[Fraction]:
+        return [
+            sum(count * self.demands[key][r] for key, count in tasks.items()) - cap
+            for r, cap in enumerate(self.caps)
+        ]
+
+    def _beyond(self, level: Fraction) -> list[Fraction]:
+        """By how much what all ask for is beyond the resources, and beyond limits."""
+        asked = self.asked(level)
+        over = [asked[key] - limit for key, limit in self.limits.items()]
+        return [*self._excess(asked), *over]
+
+    def _stop(self) -> None:
+        full = [r for r, excess in enumerate(self._excess(self.tasks)) if excess == 0]
+        done = {key for key in self.active if self.tasks[key] == self.limits[key]}
+        self.satisfied |= done
+        self.active -= done
+        self.active -= {key for key in self.active if any(self.demands[key][r] for r in full)}
+
+    def run(self) -> dict:
+        while self.active:
+            count = len(self.active)
+            levels = sorted(self.breaks() | {Fraction(0)})
+            levels += [levels[-1] + 1, levels[-1] + 100]
+            for low, high in itertools.pairwise(levels):
+                pairs = list(zip(self._beyond(low), self._beyond(high), strict=True))
+                ends = [low - (high - low) * b / (a - b) for b, a in pairs if a > 0]
+                if ends:
+                    self.tasks = self.asked(min(ends))
+                    break
+            self._stop()
+            assert len(self.active) < count
+        return self.tasks
 
 
-class Vectors:
-    """Dues of several resources in two levels: classes of equal tasks, each below its tenant.
+class Lines(Filling):
+    """Each asks for the least of its lines, (start, slope) in tasks."""
+
+    def __init__(
+        self, caps: Amounts, demands: dict, limits: dict, lines: dict, floors: dict
+    ) -> None:
+        self.lines = lines
+        super().__init__(caps, demands, limits, floors)
+
+    def asked(self, level: Fraction) -> dict:
+        asked = dict(self.tasks)
+        for key in self.active:
+            line = min(start + slope * level for start, slope in self.lines[key])
+            asked[key] = max(asked[key], line)
+        return asked
+
+    def breaks(self) -> set[Fraction]:
+        crossings = set()
+        for key in self.active:
+            lines = [*self.lines[key], (self.tasks[key], Fraction(0))]
+            for (a, s), (b, t) in itertools.combinations(lines, 2):
+                if s != t:
+                    crossings.add(max(Fraction(0), (b - a) / (s - t)))
+        return crossings
+
+
+class Vectors(Filling):
+    """Several resources in two levels: classes of equal tasks, (tenant, demand), each below its tenant.
 
     Of classes that stopped, those with all their tasks count for their tenant, and those that lack a
     resource for nobody. A tenant at level t takes the largest s at which no resource of it is beyond t.
     """
 
     def __init__(self, pool: Amounts, wanted: dict[tuple[str, Amounts], int]) -> None:
-        self.pool = pool
-        self.wanted = wanted
-        self.tasks = dict.fromkeys(wanted, Fraction(0))
-        self.active = set(wanted)
-        self.satisfied: set[tuple[str, Amounts]] = set()
-
-    def parts(self, demand: Amounts) -> list[Fraction]:
-        return [Fraction(d) / c for d, c in zip(demand, self.pool, strict=True)]
+        self.parts = {
+            key: [Fraction(d) / c for d, c in zip(key[1], pool, strict=True)] for key in wanted
+        }
+        super().__init__(pool, {key: key[1] for key in wanted}, wanted, {})
 
     def _lines(self, tenant: str) -> list[tuple[Fraction, Fraction]]:
         """By resource, what satisfied classes of a tenant take, and what the active ones take at s = 1."""
         lines = []
-        for r in range(len(self.pool)):
-            fixed = Fraction(0)
-            slope = Fraction(0)
-            for key in self.wanted:
-                part = self.parts(key[1])
-                if key[0] == tenant and key in self.satisfied:
-                    fixed += self.tasks[key] * part[r]
-                if key[0] == tenant and key in self.active:
-                    slope += part[r] / max(part)
-            lines.append((fixed, slope))
+        for r in range(len(self.caps)):
+            fixed = [self.tasks[k] * self.parts[k][r] for k in self.satisfied if k[0] == tenant]
+            slopes = [self.parts[k][r] / max(self.parts[k]) for k in self.active if k[0] == tenant]
+            lines.append((sum(fixed, Fraction(0)), sum(slopes, Fraction(0))))
         return lines
 
-    def _asked(self, level: Fraction) -> dict[tuple[str, Amounts], Fraction]:
-        """The tasks that all ask for at a level of the root."""
+    def asked(self, level: Fraction) -> dict:
         asked = dict(self.tasks)
-        for tenant in {key[0] for key in self.active}:
-            lines = self._lines(tenant)
+        for key in self.active:
+            lines = self._lines(key[0])
             s = min((level - fixed) / slope for fixed, slope in lines if slope)
-            s = max(Fraction(0), s)
-            if any(fixed > level for fixed, slope in lines):
-                s = Fraction(0)
-            for key in self.active:
-                if key[0] == tenant:
-                    asked[key] = max(self.tasks[key], s / max(self.parts(key[1])))
+            if all(fixed <= level for fixed, _ in lines):
+                asked[key] = max(asked[key], s / max(self.parts[key]))
         return asked
 
-    def _excess(self, level: Fraction) -> list[Fraction]:
-        """By how much what all ask for is beyond the pool, and beyond what they want."""
-        asked = self._asked(level)
-        excess = [asked[key] - self.wanted[key] for key in self.active]
-        for r, capacity in enumerate(self.pool):
-            excess.append(sum(count * key[1][r] for key, count in asked.items()) - capacity)
-        return excess
-
-    def _breaks(self) -> list[Fraction]:
-        """The levels at which what somebody asks for may bend."""
-        levels = {Fraction(0)}
-        for tenant in {key[0] for key in self.active}:
-            lines = self._lines(tenant)
+    def breaks(self) -> set[Fraction]:
+        levels = set()
+        for key in self.active:
+            lines = self._lines(key[0])
+            start = self.tasks[key] * max(self.parts[key])
             levels |= {fixed for fixed, _ in lines}
-            starts = [self.tasks[k] * max(self.parts(k[1])) for k in self.active if k[0] == tenant]
-            levels |= {fixed + slope * s for fixed, slope in lines for s in starts}
+            levels |= {fixed + slope * start for fixed, slope in lines}
             for (f, a), (g, b) in itertools.combinations(lines, 2):
-                if a != b and (g - f) / (a - b) > 0:
-                    levels.add(f + a * (g - f) / (a - b))
-        levels = sorted(levels)
-        return [*levels, levels[-1] + 1, levels[-1] + 100]
-
-    def dues(self) -> dict[tuple[str, Amounts], Fraction]:
-        while self.active:
-            for low, high in itertools.pairwise(self._breaks()):
-                before = self._excess(low)
-                after = self._excess(high)
-                if max(after) > 0:
-                    level = min(
-                        low + (high - low) * -b / (a - b)
-                        for b, a in zip(before, after, strict=True)
-                        if a > 0
-                    )
-                    break
-            self.tasks = self._asked(level)
-            used = [
-                sum(count * key[1][r] for key, count in self.tasks.items())
-                for r in range(len(self.pool))
-            ]
-            full = {r for r, capacity in enumerate(self.pool) if used[r] == capacity}
-            done = {key for key in self.active if self.tasks[key] == self.wanted[key]}
-            stuck = {key for key in self.active if any(key[1][r] for r in full)}
-            assert done | stuck
-            self.satisfied |= done
-            self.active -= done | stuck
-        return self.tasks
+                if a != b:
+                    levels.add(max(Fraction(0), f + a * (g - f) / (a - b)))
+        return levels

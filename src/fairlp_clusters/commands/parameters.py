@@ -180,9 +180,9 @@ class PeriodOptions:
         options: dict[str, Any],
     ) -> Period:
         """Return the period of dumps."""
-        from ..periods.period import period_of
+        from ..periods.period import period
 
-        return period_of(
+        return period(
             dumps,
             mechanism,
             every=self.every,

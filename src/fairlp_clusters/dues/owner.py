@@ -59,25 +59,21 @@ def _others(table: pd.DataFrame, column: str, name: str) -> list[str]:
 
 
 def _of_tenant(verdict: Verdict, tenant: Any) -> list[str]:
+    """Return the row of a tenant, a line for each thing that it tells."""
     row = verdict.table.loc[tenant]
     dues = verdict.dues
-    lines = [
-        f"{tenant}: it has {percent(row.has)} of the cluster, and {percent(row.due)} is due "
-        f"({dues.fair.mechanism}).",
-        f"Waits: {jobs_text(row.waiting_jobs, row.waiting_tasks)}"
-        + (f", the first since {row.since}." if row.since else "."),
-    ]
+    start = f"{tenant}: it has {percent(row.has)} of the cluster, and {percent(row.due)} is due"
     if not row.waiting_jobs:
-        return [lines[0], "Nothing of it waits."]
-    if row.short_jobs:
-        lines.append(f"Short of its due by {row.short_of}.")
-    else:
-        lines.append(f"Not short: {row.condition}.")
+        return [f"{start}.", "Nothing of it waits."]
     texts = {
+        f"{start} ({dues.fair.mechanism}). Waiting": jobs_text(row.waiting_jobs, row.waiting_tasks),
+        "The first since": row.since,
+        "Short of its due by": row.short_of,
+        "Not short": "" if row.short_jobs else row.condition,
         "The scheduler says": row.message,
         "Room now, by what is free": f"{row.room_jobs} on {row.room_on}" if row.room_jobs else "",
         "Stopped by": row.stopped_by,
         "Not counted": row.not_counted,
         "Held beyond dues by": holders_text(dues, row.resource, row.holders),
     }
-    return [*lines, *(f"{start}: {text}." for start, text in texts.items() if text)]
+    return [f"{name}: {text}." for name, text in texts.items() if text]

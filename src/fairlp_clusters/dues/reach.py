@@ -15,6 +15,7 @@ from .dues import Dues
 from .jobs import AUDIT, WaitingJob
 from .packing import Holdings, packed
 from .room import Room
+from .waiting import NO_NODE
 
 #: So many servers are looked at, those with most room.
 _MOST_SERVERS = 64
@@ -52,7 +53,8 @@ def is_undecided(job: WaitingJob) -> bool:
         return True
     if any(constraint in job.left_out for constraint in NEVER_DECIDED):
         return True
-    return bool(job.left_out) and not any(reason in reasons for reason in LACK_OF_ROOM)
+    lacks_room = any(reason in reasons for reason in LACK_OF_ROOM)
+    return not lacks_room and bool(job.left_out or NO_NODE.match(reasons))
 
 
 def could_start(dues: Dues, room: Room, job: WaitingJob, t: int) -> bool:
@@ -91,7 +93,7 @@ def could_start(dues: Dues, room: Room, job: WaitingJob, t: int) -> bool:
     most = []
     for u in tenants.tolist():
         of_tenant = shares.tenants.of[users] == u
-        for r in np.flatnonzero(shares.amounts[u] > shares.fair_share[u]).tolist():
+        for r in np.flatnonzero(shares.amounts[u] > shares.fair_share[u] * (1 + AUDIT)).tolist():
             limits.append(np.where(of_tenant, shares.parts[users, r], 0.0))
             most.append((shares.amounts[u, r] - shares.fair_share[u]) * (1 + AUDIT))
     holdings = Holdings(held[places, servers], amounts, np.array(limits), np.array(most))

@@ -8,6 +8,7 @@ tenant's tasks together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -176,24 +177,32 @@ class TenantShares:
         """Tasks of users and numbers of jobs that tenants lack."""
         owed = np.zeros(len(self.tasks))
         owed_jobs = np.zeros(len(self.jobs), dtype=int)
-        for t, jobs in enumerate(self._jobs_of_tenants):
-            if jobs:
-                self._owe(t, jobs, owed, owed_jobs)
+        for t, order in enumerate(self.jobs_of_tenants):
+            amounts = self.amounts[t].copy()
+            for k, copies in self.within_due(t, order, amounts).items():
+                owed_jobs[k] = copies
+                for n, count in self.jobs[k].tasks.items():
+                    owed[n] += copies * count
+
+            # the part of a task that is left
+            if order and self.jobs[order[0]].size == 1 and not self.jobs[order[0]].after:
+                (n,) = self.jobs[order[0]].tasks
+                room = self.copies_within(amounts, self.jobs[order[0]], t)
+                waiting = min(self.waiting[n], self._lacking[n]) - owed[n]
+                owed[n] += max(min(room, waiting, 1 - AUDIT), 0.0) if room > AUDIT else 0.0
         return owed, owed_jobs
 
     @cached_property
-    def _jobs_of_tenants(self) -> list[list[int]]:
-        """Positions of the jobs of each tenant of whose users one lacks tasks.
+    def jobs_of_tenants(self) -> list[list[int]]:
+        """Positions of the jobs of each tenant that wait.
 
-        They are in the order of the share that this user lacks; of one user the smallest first. Those
-        that follow others come last.
+        They are in the order of the share that one of their users lacks; of one user the smallest first.
+        Those that follow others come last.
         """
         lacking_share = self._lacking * self.parts.max(axis=1)
         jobs: list[list[int]] = [[] for _ in self.tenants.names]
         for k, job in enumerate(self.jobs):
-            users = list(job.tasks)
-            if lacking_share[users].max() > 0:
-                jobs[self.tenants.of_job(job)].append(k)
+            jobs[self.tenants.of_job(job)].append(k)
 
         def order(k: int) -> tuple[bool, float, int, float]:
             job = self.jobs[k]
@@ -203,31 +212,29 @@ class TenantShares:
 
         return [sorted(of_tenant, key=order) for of_tenant in jobs]
 
-    def _owe(self, t: int, jobs: list[int], owed: np.ndarray, owed_jobs: np.ndarray) -> None:
-        """Add the whole jobs that a tenant is owed until it has its fair share."""
-        amounts = self.amounts[t].copy()
+    def within_due(
+        self, t: int, order: Sequence[int], amounts: np.ndarray | None = None
+    ) -> dict[int, int]:
+        """Return how many of each of these jobs, in turn, a tenant is owed until it has its due.
+
+        ``amounts`` are what it has, by default now; what the jobs take is added.
+        """
+        if amounts is None:
+            amounts = self.amounts[t].copy()
+        copies_of: dict[int, int] = {}
         started: set[str] = set()
-        for k in jobs:
+        for k in order:
             job = self.jobs[k]
             if not job.may_follow(started):
                 continue
-            copies = np.floor(min(self._copies_within(amounts, job, t), job.copies))
-            owed_jobs[k] = int(copies)
+            copies = int(min(self.copies_within(amounts, job, t), job.copies))
             if copies:
                 started.add(job.name)
-            for n, count in job.tasks.items():
-                owed[n] += copies * count
-            amounts += copies * job.parts(self.parts)
+                copies_of[k] = copies
+                amounts += copies * job.parts(self.parts)
+        return copies_of
 
-        # the part of a task that is left
-        first = self.jobs[jobs[0]]
-        if first.size == 1 and first.may_follow(started):
-            (n,) = first.tasks
-            room = self._copies_within(amounts, first, t)
-            waiting = self.waiting[n] - owed[n]
-            owed[n] += min(room, waiting, 1 - AUDIT) if room > AUDIT else 0.0
-
-    def _copies_within(self, amounts: np.ndarray, job: WaitingJob, t: int) -> float:
+    def copies_within(self, amounts: np.ndarray, job: WaitingJob, t: int) -> float:
         """Return how many equal jobs bring amounts to a tenant's fair share; at least 0.
 
         Where shares are not promised by resource, a tenant with more than that of any is owed none.

@@ -22,7 +22,7 @@ from .dues import Dues
 from .jobs import WaitingJob
 from .notes import notes
 from .reach import could_start, givers, is_undecided
-from .room import Room, placed_in_turn
+from .room import Obstacle, Room, placed_in_turn
 from .waiting import Waiting, waiting_of
 from .words import (
     counted_texts,
@@ -116,19 +116,17 @@ class Verdict:
             taken=facts.ending + kept,
             pieces=facts.pieces,
         )
-        owed = shares.owed_jobs.copy()
+        owed = np.zeros_like(shares.owed_jobs)
         if facts.tasks is None or facts.no_verdict:
             conditions = [Condition.NO_VERDICT] * len(facts.tenants.names)
-            return cls(dues, room, tuple(conditions), np.zeros_like(owed), np.zeros_like(owed))
-        starting = _starting(dues, kept, owed)
-        for k, job in enumerate(shares.jobs):
-            owed[k] = 0 if is_undecided(job) else owed[k] - starting[k]
-        conditions = [
-            _condition(dues, room, t, owed, starting) for t in range(len(facts.tenants.names))
-        ]
-        for k, job in enumerate(shares.jobs):
-            if conditions[facts.tenants.of_job(job)] is not Condition.SHORT:
-                owed[k] = 0
+            return cls(dues, room, tuple(conditions), owed, owed)
+        starting = _starting(dues, kept, shares.owed_jobs)
+        conditions = []
+        for t in range(len(facts.tenants.names)):
+            condition, copies = _condition(dues, room, t, starting)
+            conditions.append(condition)
+            for k, count in copies.items():
+                owed[k] = count
         return cls(dues, room, tuple(conditions), owed, starting)
 
     @cached_property
@@ -188,15 +186,17 @@ class Verdict:
     def shortage(self, t: int) -> Shortage:
         """Return what stops the jobs that a tenant is short of, and who holds it beyond its due."""
         dues = self.dues
-        waiting = self.waiting[t]
-        if waiting.job is None or waiting.obstacle is None or waiting.obstacle.kind == "nowhere":
-            return Shortage("", {})
-        r = waiting.obstacle.resource
+        obstacle = self.waiting[t].obstacle
+        jobs = [self.jobs[k] for k in self._jobs_of_tenants[t] if self.short_copies[k]]
+        job = self.waiting[t].job or jobs[0]
+        if obstacle is None or obstacle.kind == "nowhere":
+            obstacle = Obstacle("resource", int(job.parts(dues.shares.parts).argmax()))
+        r = obstacle.resource
         demand = dues.instance.demands[:, r]
-        if waiting.obstacle.kind == "cap":
-            tasks = dues.instance.tree.users_below(waiting.obstacle.queue) * dues.has
+        if obstacle.kind == "cap":
+            tasks = dues.instance.tree.users_below(obstacle.queue) * dues.has
         else:
-            servers = [self.room.servers_of(n) for n in waiting.job.tasks]
+            servers = [self.room.servers_of(n) for n in job.tasks]
             tasks = dues.tasks[:, np.unique(np.concatenate(servers))].sum(axis=1)
         tenants = dues.facts.tenants
         held = tenants.sums(tasks * demand)
@@ -388,19 +388,27 @@ def _starting(dues: Dues, kept: np.ndarray, owed: np.ndarray) -> np.ndarray:
     return starting
 
 
-def _condition(dues: Dues, room: Room, t: int, owed: np.ndarray, starting: np.ndarray) -> Condition:
-    """Return the first condition that a tenant does not meet, or that it is short."""
+def _condition(
+    dues: Dues, room: Room, t: int, starting: np.ndarray
+) -> tuple[Condition, dict[int, int]]:
+    """Return the first condition that a tenant does not meet, or that it is short of so many jobs."""
     shares = dues.shares
     if t not in shares.short:
-        return Condition.HAS_ITS_DUE
-    of_tenant = [k for k, job in enumerate(shares.jobs) if shares.tenants.of_job(job) == t]
-    if (starting[of_tenant] == shares.owed_jobs[of_tenant]).all():
-        return Condition.STARTS
-    jobs = [shares.jobs[k] for k in of_tenant if owed[k] > 0]
-    if not jobs:
-        return Condition.UNDECIDED
+        return Condition.HAS_ITS_DUE, {}
+    order = [k for k in shares.jobs_of_tenants[t] if not is_undecided(shares.jobs[k])]
+    owed = shares.within_due(t, order)
+    if not owed:
+        return Condition.UNDECIDED, {}
+    if all(copies <= starting[k] for k, copies in owed.items()):
+        return Condition.STARTS, {}
     if not givers(dues, t).size:
-        return Condition.NO_HOLDERS
-    if any(could_start(dues, room, job, t) for job in jobs):
-        return Condition.SHORT
-    return Condition.NO_ROOM
+        return Condition.NO_HOLDERS, {}
+    for k in order:
+        job = shares.jobs[k]
+        is_due = not job.after and shares.copies_within(shares.amounts[t], job, t) >= 1
+        if is_due and could_start(dues, room, job, t):
+            short = shares.within_due(t, [k, *(other for other in order if other != k)])
+            return Condition.SHORT, {
+                k: max(copies - int(starting[k]), 0) for k, copies in short.items()
+            }
+    return Condition.NO_ROOM, {}

@@ -13,7 +13,7 @@ from .room import Obstacle, Placement, Room, placed_in_turn, tasks_by_server
 #: So many kinds of jobs of one tenant are tried, in the scheduler's order.
 _MOST_KINDS = 100
 #: What the scheduler of Kubernetes says of a pod: no node takes it, and so many for each reason.
-_NO_NODE = re.compile(r"^0/(\d+) nodes are available: (.*?)(?:\.? preemption:|$)")
+NO_NODE = re.compile(r"^0/(\d+) nodes are available: (.*?)(?:\.? preemption:|$)")
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def says_no_node(message: str, node_count: int) -> bool:
     >>> says_no_node("0/2 nodes are available: 1 Insufficient cpu.", 2), says_no_node("", 2)
     (False, False)
     """
-    match = _NO_NODE.match(message)
+    match = NO_NODE.match(message)
     if match is None or int(match[1]) < node_count:
         return False
     counts = [reason.split()[0] for reason in match[2].split(", ") if reason]

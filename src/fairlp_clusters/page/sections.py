@@ -12,8 +12,8 @@ from fairlp.toolkit import largest_first, scaled
 from ..dues.dues import Dues
 from ..dues.fair_shares import queues, users
 from ..dues.verdict import Verdict
-from ..dues.words import holders_text, jobs_text, named
-from ..tables import Column, Table, counted, shown, table_of
+from ..dues.words import holders_text, jobs_text
+from ..tables import Column, Table, counted, table_of
 
 
 class Section(NamedTuple):
@@ -179,19 +179,10 @@ def changes(dues: Dues, earlier: Dues) -> pd.DataFrame:
 
 def _since(dues: Dues, earlier: Dues) -> Section:
     table = changes(dues, earlier)
-    is_short = table["owed"] >= 1
     has_changed = (table["change"] != 0) | (table["waiting"] != table["waiting_before"])
-    moved = table[has_changed | is_short]
+    moved = table[has_changed | (table["owed"] >= 1)]
     up = int((moved["change"] > 0).sum())
     down = int((moved["change"] < 0).sum())
-    paragraphs = [f"{up:,} users run more tasks than before, {down:,} fewer."]
-    still = moved[(moved["waiting"] > 0) & (moved["waiting_before"] > 0) & (moved["owed"] >= 1)]
-    if len(still):
-        texts = [f"{user} ({shown(owed)})" for user, owed in still["owed"].items()]
-        paragraphs.append(
-            "Waiting before and now, and below their fair share by so many tasks: "
-            f"{named(texts, 'user')}."
-        )
     about = "tasks of the fair share"
     columns = [
         Column("user", kind="label"),
@@ -201,9 +192,13 @@ def _since(dues: Dues, earlier: Dues) -> Section:
         Column("owed", "below now", about=about),
     ]
     caption = "Users, those first of whom most of the cluster moved"
-    tables = [table_of(moved, "since-table", caption, columns)]
-    title = "Changes since the earlier dump, and users who still wait"
-    return Section("since", "Since then", title, paragraphs, tables)
+    return Section(
+        "since",
+        "Since then",
+        "Changes since the earlier dump, and users who still wait",
+        [f"{up:,} users run more tasks than before, {down:,} fewer."],
+        [table_of(moved, "since-table", caption, columns)],
+    )
 
 
 #: Columns of the schedulers' own figures of shares: kinds, and descriptions.

@@ -163,19 +163,6 @@ class MomentReader:
     exclude: Sequence[str]
     scheduler: str | None
 
-    @classmethod
-    def with_options(
-        cls,
-        mechanism: str | Mechanism | None,
-        *,
-        weights: Mapping[Any, float] | None = None,
-        exclude: Iterable[str] = (),
-        scheduler: str | None = None,
-        **options: Any,
-    ) -> MomentReader:
-        """Return a reader with the options of :func:`fairlp_clusters.period`."""
-        return cls(mechanism, options, dict(weights or {}), _as_list(exclude), scheduler)
-
     def __post_init__(self) -> None:
         self._unknown: dict[str, UnknownNameError] = {}
         self._known: set[str] = set()
@@ -394,7 +381,7 @@ _LOOK_AT = 5
 
 @lists(formulations.options.FairTasksOptions)
 def period(
-    dumps: str | Path | Sequence[str | Path | Snapshot],
+    dumps: str | Path | Sequence[str | Path | Snapshot | Dump],
     mechanism: str | Mechanism | None = None,
     *,
     times: Iterable[Any] | None = None,
@@ -448,31 +435,7 @@ def period(
     >>> days = fairlp_clusters.period("dumps", half_life="7d")  # doctest: +SKIP
     >>> days.tenants["verdict"], days.report("days.html")  # doctest: +SKIP
     """
-    return period_of(
-        _sources(dumps),
-        mechanism,
-        times=times,
-        every=every,
-        half_life=half_life,
-        weights=weights,
-        exclude=exclude,
-        scheduler=scheduler,
-        progress=progress,
-        **options,
-    )
-
-
-def period_of(
-    sources: Sequence[Dump | Snapshot],
-    mechanism: str | Mechanism | None,
-    *,
-    times: Iterable[Any] | None = None,
-    every: str | float | timedelta | None = None,
-    half_life: str | float | timedelta | None = None,
-    progress: bool | None = None,
-    **adjustments: Any,
-) -> Period:
-    """Return the period of dumps; see :func:`fairlp_clusters.period`."""
+    sources = _sources(dumps)
     if len(sources) < 2:
         raise InstanceError(
             f"a period is of two dumps or more, and {len(sources)} is here; expected several dumps, "
@@ -483,7 +446,7 @@ def period_of(
     dump_times = _times(sources, times, step)
     order = dump_times.values.argsort()
 
-    reader = MomentReader.with_options(mechanism, **adjustments)
+    reader = MomentReader(mechanism, options, dict(weights or {}), _as_list(exclude), scheduler)
     moments: list[Moment] = []
     names: list[str] = []
     with progress_bar("dumps", len(sources), 0, progress) as advance:
@@ -503,12 +466,14 @@ def _as_list(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _sources(dumps: str | Path | Sequence[str | Path | Snapshot]) -> list[Dump | Snapshot]:
+def _sources(
+    dumps: str | Path | Sequence[str | Path | Snapshot | Dump],
+) -> list[Dump | Snapshot]:
     """Return the dumps."""
     given = [dumps] if isinstance(dumps, str | Path | Snapshot) else list(dumps)
     sources: list[Dump | Snapshot] = []
     for dump in given:
-        sources += [dump] if isinstance(dump, Snapshot) else dumps_of([dump])
+        sources += [dump] if isinstance(dump, Snapshot | Dump) else dumps_of([dump])
     return sources
 
 

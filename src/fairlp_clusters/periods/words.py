@@ -77,25 +77,13 @@ def _task_hours(row: Any) -> str:
 
 def _to_look_at(period: Period) -> list[str]:
     """Return the dumps in which most was missing, those first."""
-    dumps = period.to_look_at.iloc[:_NAMED]
-    if not len(dumps):
-        return []
     zone = zone_of(period)
-    places = []
-    row: Any
-    for row in dumps.itertuples():
-        time = row.Index
-        missing = shown(_missing(period, time, row.most_short), "percent")
-        places.append(
-            f"{when(time)}{zone} ({row.most_short} lacks {missing} of the cluster, for {lasting(row.hours)})"
-        )
-    return [f"Look at {'; '.join(places)}."]
-
-
-def _missing(period: Period, time: pd.Timestamp, tenant: str) -> float:
-    """Return the share that a tenant lacks at a dump."""
-    missing: Any = period.by_time("due_share") - period.by_time("share")
-    return float(missing.loc[time, tenant])
+    rows: Any = period.to_look_at.iloc[:_NAMED].itertuples()
+    places = [
+        f"{when(row.Index)}{zone} ({row.most_short} lacks most, for {lasting(row.hours)})"
+        for row in rows
+    ]
+    return [f"Look at {'; '.join(places)}."] if places else []
 
 
 def _rule(period: Period) -> str:

@@ -232,7 +232,7 @@ def test_an_owner_is_told_why_its_jobs_wait(dump):
     for name in ("org/blue", "serve"):
         lines = run("report", dump, "--owner", name).stdout.splitlines()
         assert lines[0].startswith("org/blue: it has 0.0 % of the cluster, and 31.2 % is due")
-        assert "Short of its due by 5 × (1 CPU, 1 GiB)." in lines and len(lines) <= 10
+        assert "Short of its due by: 5 × (1 CPU, 1 GiB)." in lines and len(lines) <= 10
         assert "Held beyond dues by: org/red (5 CPU)." in lines
     assert run("report", dump, "--owner", "red").stdout.splitlines()[1] == "Nothing of it waits."
     assert "'gren'" in error_line(run("report", dump, "--owner", "gren", code=ExitCode.INPUT))

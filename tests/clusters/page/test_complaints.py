@@ -16,8 +16,7 @@ import kubernetes_dumps as kubernetes
 import random_dumps
 import slurm_dumps as slurm
 import yarn_dumps as yarn
-from cluster_truth import of_kueue, of_slurm, of_volcano
-from fairlp_clusters.dues import fair_shares
+from cluster_truth import of_kueue
 from kueue_dumps import workload
 from profiles import many
 from verdicts import judged, lines_of, table_of
@@ -748,113 +747,19 @@ def test_a_container_of_six_gigabytes_has_no_room_on_nodes_with_four(tmp_path):
     assert not is_room_told(lines)
 
 
-# Random clusters, beside a program of whole numbers that reads the dump by itself
-
-
-def amounts_in_use(truth, tenants, pool, units):
-    """What each tenant has of the pool, by resource, with its tasks as pods."""
-    use = {tenant: dict.fromkeys(pool, 0.0) for tenant in tenants}
-    for job in truth.jobs:
-        if job.runs and job.tenant in use:
-            amounts = job.use() | {"pods": job.running}
-            for resource in pool:
-                use[job.tenant][resource] += amounts.get(resource, 0) * units.get(resource, 1)
-    return use
-
-
-def check_room(verdict, truth, tenants):
-    """No room is told that is not there, and none is denied where a job alone has it."""
-    for t, waiting in verdict.waiting.items():
-        most_jobs = truth.largest(tenants[t])
-        assert waiting.fitting_jobs <= most_jobs
-        assert waiting.fitting_tasks <= truth.largest(tenants[t], count="tasks")
-        assert sum(waiting.servers.values()) == waiting.fitting_tasks
-        assert (waiting.fitting_jobs > 0) == (most_jobs > 0)
-        assert truth.largest(tenants[t], exactly=(waiting.fitting_jobs, waiting.fitting_tasks))
-
-
-def check_owed(verdict, truth, tenants, use, pool):
-    """What a tenant lacks is whole, waits, and leaves it within its fair share."""
-    shares = verdict.dues.shares
-    instance = verdict.dues.instance
-    for t, tenant in enumerate(tenants):
-        share = max(use[tenant][resource] / pool[resource] for resource in pool)
-        assert shares.share[t] == pytest.approx(share)
-        owed = {
-            k: int(shares.owed_jobs[k])
-            for k in np.flatnonzero(shares.owed_jobs)
-            if verdict.dues.facts.tenants.of_job(shares.jobs[k]) == t
-        }
-        if not owed:
-            continue
-        amounts = sum(
-            copies * count * instance.demands[n]
-            for k, copies in owed.items()
-            for n, count in shares.jobs[k].tasks.items()
-        )
-        for resource, amount in zip(instance.resources, amounts.tolist(), strict=True):
-            if amount and resource != "pods":
-                total = use[tenant][resource] + amount
-                assert total <= shares.fair_share[t] * pool[resource] * (1 + 1e-6)
-        waiting = [job for job in truth.jobs if job.tenant == tenant and not job.runs]
-        assert shares.jobs_short[t] <= sum(
-            1 + part.most - part.least for job in waiting for part in job.parts
-        )
-
-
-def check_tables(verdict):
-    """Tables by user, by tenant and by queue, what waits and the first lines say the same."""
-    dues = verdict.dues
-    by_tenant, by_user = fair_shares.tenants(verdict), fair_shares.users(dues)
-    columns = ["tasks", "fair_tasks", "waiting", "owed"]
-    if "tenant" in by_user:
-        sums = by_user.groupby("tenant")[columns].sum().reindex(by_tenant.index)
-        np.testing.assert_allclose(sums, by_tenant[columns], atol=1e-6)
-    if dues.instance.tree.quotas is not None:
-        by_queue = fair_shares.queues(dues)
-        rows = [name for name in by_tenant.index if name in by_queue.index]
-        names_of_columns = [*columns, "share", "fair_share"]
-        left = by_queue.loc[rows, names_of_columns].astype(float)
-        np.testing.assert_allclose(left, by_tenant.loc[rows, names_of_columns], atol=1e-6)
-    has_stopped = (by_tenant["stopped_by"] != "").tolist()
-    assert has_stopped == (by_tenant["room_jobs"] < by_tenant["waiting_jobs"]).tolist()
-    is_short = by_tenant["short_jobs"] > 0
-    assert is_short.any() == (not verdict.is_fair) == verdict.sentence.startswith("Not fair: ")
-    assert (by_tenant["short_jobs"] <= by_tenant["waiting_jobs"]).all()
-
-
-def check(verdict, truth, tenants, units):
-    instance = verdict.dues.instance
-    pool = dict(zip(instance.resources, instance.pool.tolist(), strict=True))
-    use = amounts_in_use(truth, tenants, pool, units)
-    check_room(verdict, truth, tenants)
-    check_owed(verdict, truth, tenants, use, pool)
-    check_tables(verdict)
-
-
-#: Millicores and MiB, in which dumps of Kubernetes are read, of a core and a GiB.
-UNITS = {"cpu": 1000, "memory": 1024}
+# Random clusters of Kueue with flavors, selectors, taints and jobs of two pod sets
 
 
 @pytest.mark.parametrize("seed", range(many(80)))
-def test_what_is_said_of_random_clusters_with_kueue_holds(seed, tmp_path):
+def test_room_in_random_clusters_with_kueue_is_that_of_a_program(seed, tmp_path):
+    """No room is told that is not there, and none is denied where a job alone has it."""
     items = random_dumps.kueue(np.random.default_rng([1, seed]))
     verdict = judged(kubernetes.written(tmp_path, *items))
-    tenants = [str(name).rpartition("/")[2] for name in verdict.dues.facts.tenants.names]
-    check(verdict, of_kueue(items), tenants, UNITS)
-
-
-@pytest.mark.parametrize("seed", range(many(80)))
-def test_what_is_said_of_random_clusters_with_volcano_holds(seed, tmp_path):
-    items = random_dumps.volcano(np.random.default_rng([2, seed]))
-    verdict = judged(kubernetes.written(tmp_path, *items))
-    tenants = [str(name) for name in verdict.dues.facts.tenants.names]
-    check(verdict, of_volcano(items), tenants, UNITS)
-
-
-@pytest.mark.parametrize("seed", range(many(80)))
-def test_what_is_said_of_random_clusters_with_slurm_holds(seed, tmp_path):
-    nodes, jobs = random_dumps.slurm_cluster(np.random.default_rng([3, seed]))
-    verdict = judged(slurm.write_dump(tmp_path, nodes, jobs))
-    tenants = [str(name) for name in verdict.dues.facts.tenants.names]
-    check(verdict, of_slurm(nodes, jobs), tenants, {})
+    truth = of_kueue(items)
+    for t, waiting in verdict.waiting.items():
+        tenant = str(verdict.dues.facts.tenants.names[t]).rpartition("/")[2]
+        most_jobs = truth.largest(tenant)
+        assert waiting.fitting_jobs <= most_jobs
+        assert sum(waiting.servers.values()) == waiting.fitting_tasks
+        assert (waiting.fitting_jobs > 0) == (most_jobs > 0)
+        assert truth.largest(tenant, exactly=(waiting.fitting_jobs, waiting.fitting_tasks))
