@@ -406,37 +406,47 @@ class KubernetesReader:
         """Count the tasks of a pod that waits, or that a gate holds; ``after`` as of a request."""
         if pod.gate:
             self.cluster.hold(leaf, pod.tasks, pod.gate)
-        else:
-            self.cluster.wait(leaf, pod.tasks, pod.since, _request_of(pod)._replace(after=after))
-
-    def _wait_together(self, name: str, leaves: list[tuple[Leaf, Pod]], least: int) -> None:
-        """Count pods that wait, of which so many start at once, those of the least demand first."""
-        gates = [pod.gate for _, pod in leaves if pod.gate]
-        count = sum(pod.tasks for _, pod in leaves)
-        if count < least and not gates:
-            gates = [f"{name} has {count} of the {least} pods that it needs at once"]
-        if gates and least > 1:
-            for leaf, pod in leaves:
-                self.cluster.hold(leaf, pod.tasks, pod.gate or gates[0])
             return
-        remaining = least if least > 1 else 0
+        request = Request(pod.priority, pod.message, pod.left_out, after)
+        self.cluster.wait(leaf, pod.tasks, pod.since, request)
+
+    def _wait_together(self, name: str, entries: list[tuple[Leaf, Pod, int]]) -> None:
+        """Count pods that wait, of each of which so many start at once, and the others after them."""
+        least = sum(count for *_, count in entries)
+        gate = next((pod.gate for _, pod, _ in entries if pod.gate), "")
         tasks: Counter[Leaf] = Counter()
-        for leaf, pod in sorted(leaves, key=lambda entry: entry[0].demand):
-            together = min(remaining, pod.tasks)
+        for leaf, pod, count in sorted(entries, key=lambda entry: entry[0].demand):
+            if gate and least > 1:
+                self.cluster.hold(leaf, pod.tasks, pod.gate or gate)
+                continue
+            together = count if least > 1 else 0
             tasks[leaf] += together
-            remaining -= together
             if pod.tasks > together:
-                after = name if least > 1 else ""
-                self._wait(leaf, pod._replace(tasks=pod.tasks - together), after)
+                others = pod._replace(tasks=pod.tasks - together)
+                self._wait(leaf, others, name if least > 1 else "")
         tasks = +tasks
         if tasks:
-            first = leaves[0][1]
-            since = min((pod.since for _, pod in leaves if pod.since), default=None)
-            messages = [pod.message for _, pod in leaves if pod.message]
-            left_out = dict.fromkeys(name for _, pod in leaves for name in pod.left_out)
-            message = messages[0] if messages else ""
-            request = Request(first.priority, message, tuple(left_out))
+            pods = [pod for _, pod, _ in entries]
+            since = min((pod.since for pod in pods if pod.since), default=None)
+            message = next((pod.message for pod in pods if pod.message), "")
+            left_out = tuple(dict.fromkeys(text for pod in pods for text in pod.left_out))
+            request = Request(pods[0].priority, message, left_out)
             self.cluster.wait_together(Job(name, tasks, since=since, request=request))
+
+    def _wait_as_gang(self, name: str, leaves: list[tuple[Leaf, Pod]], least: int) -> None:
+        """Count pods that wait, of which so many start at once, those of the least demand first."""
+        count = sum(pod.tasks for _, pod in leaves)
+        lacking = f"{name} has {count} of the {least} pods that it needs at once"
+        entries = []
+        remaining = least
+        for leaf, pod in sorted(leaves, key=lambda entry: entry[0].demand):
+            together = min(remaining, pod.tasks)
+            remaining -= together
+            if count < least:
+                pod = pod._replace(gate=pod.gate or lacking)
+                together = least  # no part of it starts alone
+            entries.append((leaf, pod, together))
+        self._wait_together(name, entries)
 
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and the function that says where its pods may be."""
@@ -465,23 +475,12 @@ class KubernetesReader:
             placed = [
                 pod._replace(left_out=(*pod.left_out, *self._slices_of(pod))) for pod in placed
             ]
-            leaves = [(self._leaf(pod), pod) for pod in placed]
-            together = [
-                (leaf, pod._replace(tasks=count))
-                for (leaf, pod), count in zip(leaves, least, strict=True)
-                if count
-            ]
-            self._wait_together(name, together, sum(least))
-            after = name if sum(least) > 1 else ""
-            gate = next((pod.gate for _, pod in leaves if pod.gate), "")
-            for (leaf, pod), count in zip(leaves, least, strict=True):
-                if pod.tasks > count:
-                    extra = pod._replace(tasks=pod.tasks - count, gate=pod.gate or gate)
-                    self._wait(leaf, extra, after)
+            leaves = map(self._leaf, placed)
+            self._wait_together(name, list(zip(leaves, placed, least, strict=True)))
         for pod in map(self.volcano.with_message, self.volcano.not_created(self.pods.values())):
             pod = self._qualified(pod)
             name = f"PodGroup {pod.namespace}/{pod.name}"
-            self._wait_together(name, [(self._leaf(pod), pod)], pod.tasks)
+            self._wait_together(name, [(self._leaf(pod), pod, pod.tasks)])
         for pod in map(self.kueue.placed, self.refused):
             self._wait(self._leaf(pod), self._with_priority(pod))
         cluster.limits_reached = self.quotas.limits_reached(self.pods.values())
@@ -532,7 +531,7 @@ class KubernetesReader:
             if gang is not None and has_room:
                 running[gang.name] += 1
         for gang, leaves in waiting.items():
-            self._wait_together(gang.name, leaves, max(gang.least - running[gang.name], 0))
+            self._wait_as_gang(gang.name, leaves, max(gang.least - running[gang.name], 0))
 
     def _nominate(self, leaf: Leaf, pod: Pod) -> bool:
         """Count a pod for which room is being made on a node: it has that room, if it is there."""
@@ -605,8 +604,3 @@ class KubernetesReader:
 def _version_order(version: str) -> list[int]:
     """Return the numbers of a version, by which it is the newer one."""
     return [int(digits) for digits in re.findall("[0-9]{1,9}", version)]
-
-
-def _request_of(pod: Pod) -> Request:
-    """Return what the tasks of a pod that waits have in common."""
-    return Request(pod.priority, pod.message, pod.left_out)

@@ -64,6 +64,8 @@ _QUEUE_NAMES = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
 _WORKLOAD_NAME = "kueue.x-k8s.io/workload"
 _POD_GROUP = "kueue.x-k8s.io/pod-group-name"
 _POD_GROUP_SIZE = "kueue.x-k8s.io/pod-group-total-count"
+#: Labels of pods that Kueue manages.
+_MANAGED = ("kueue.x-k8s.io/managed", "kueue.x-k8s.io/podset")
 #: Annotations of a pod that ask for a topology, and the constraint that they are.
 _TOPOLOGIES = tuple(
     f"kueue.x-k8s.io/podset-{kind}-topology"
@@ -391,7 +393,7 @@ class Kueue:
     def annotations_of(self, pod: Pod) -> Record:
         """Return the annotations and labels of a pod that name its Workload, group or topology."""
         texts = {**pod.labels, **pod.annotations}
-        keys = (_WORKLOAD_NAME, _POD_GROUP, _POD_GROUP_SIZE, *_TOPOLOGIES)
+        keys = (_WORKLOAD_NAME, _POD_GROUP, _POD_GROUP_SIZE, *_MANAGED, *_TOPOLOGIES)
         return {key: texts[key] for key in keys if key in texts}
 
     def waiting(self) -> Iterator[tuple[str, list[Pod], list[int]]]:
@@ -535,7 +537,8 @@ class Kueue:
 
     def lacks_queue(self, pod: Pod) -> bool:
         """Whether Kueue admits a pod, and the dump does not have its ClusterQueue."""
-        is_managed = pod.waits_for_quota or bool(self._local_queue_of(pod))
+        is_marked = not pod.annotations.keys().isdisjoint({_WORKLOAD_NAME, *_MANAGED})
+        is_managed = pod.waits_for_quota or is_marked or bool(self._local_queue_of(pod))
         return is_managed and self._cluster_queue_of(pod, note=False) is None
 
     @property

@@ -14,6 +14,8 @@ from .volcano import Volcano
 
 #: The schedulers whose rules are read; pods that name none are the first one's.
 READ = ("default-scheduler", "volcano")
+#: The beginning of labels and annotations by which YuniKorn knows pods, also as the default scheduler.
+_PLUGIN = "yunikorn.apache.org"
 #: The annotations by which pods ask for a part of a GPU (KAI, run:ai).
 _PARTS_OF_GPU = ("gpu-fraction", "gpu-memory")
 #: Objects of other schedulers that share among queues, by the end of their kind.
@@ -36,8 +38,9 @@ class Schedulers:
 
     def see_pod(self, pod: Pod) -> None:
         """Count a pod that another scheduler places, or that asks for a part of a GPU."""
-        if pod.scheduler and pod.scheduler not in READ:
-            self._pods_of[pod.scheduler] += 1
+        is_of_plugin = any(key.startswith(_PLUGIN) for key in (*pod.labels, *pod.annotations))
+        if is_of_plugin or (pod.scheduler and pod.scheduler not in READ):
+            self._pods_of[pod.scheduler or _PLUGIN] += 1
         self._parts_of_gpus += not pod.annotations.keys().isdisjoint(_PARTS_OF_GPU)
 
     def see_object(self, kind: str, version: str) -> None:

@@ -40,54 +40,63 @@ _MORE_OF_A_REASON = " " * 4
 
 #: The names that Slurm's JSON has for fields of its text.
 _NAMES = {
-    "nodes": {
-        "NodeName": "name",
-        "CPUTot": "cpus",
-        "CPUEfctv": "effective_cpus",
-        "CPUAlloc": "alloc_cpus",
-        "RealMemory": "real_memory",
-        "AllocMem": "alloc_memory",
-        "MemSpecLimit": "specialized_memory",
-        "Gres": "gres",
-        "State": "state",
-        "Partitions": "partitions",
-        "AvailableFeatures": "features",
-        "ActiveFeatures": "active_features",
-        "AllocTRES": "tres_used",
-        "ReservationName": "reservation",
-    },
-    "jobs": {
-        "JobId": "job_id",
-        "ArrayJobId": "array_job_id",
-        "ArrayTaskId": "array_task_string",
-        "ArrayTaskThrottle": "array_max_tasks",
-        "HetJobId": "het_job_id",
-        "HetJobIdSet": "het_job_id_set",
-        "UserId": "user_name",
-        "Priority": "priority",
-        "Account": "account",
-        "QOS": "qos",
-        "JobState": "job_state",
-        "Reason": "state_description",
-        "SubmitTime": "submit_time",
-        "Partition": "partition",
-        "ReqNodeList": "required_nodes",
-        "ExcNodeList": "excluded_nodes",
-        "NodeList": "nodes",
-        "NumNodes": "node_count",
-        "TRES": "tres_req_str",
-        "ReqTRES": "tres_req_str",
-        "AllocTRES": "tres_alloc_str",
-        "Features": "features",
-        "Reservation": "resv_name",
-        "OverSubscribe": "shared",
-        "Contiguous": "contiguous",
-        "Licenses": "licenses",
-        "Switches": "required_switches",
-        "ReqSwitch": "required_switches",
-    },
-    "licenses": {name: name for name in ("LicenseName", "Total", "Free")},
-    "partitions": {"PartitionName": "name"},
+    list_name: dict(line.split() for line in lines.strip().splitlines())
+    for list_name, lines in {
+        "nodes": """
+            NodeName name
+            CPUTot cpus
+            CPUEfctv effective_cpus
+            CPUAlloc alloc_cpus
+            RealMemory real_memory
+            AllocMem alloc_memory
+            MemSpecLimit specialized_memory
+            Gres gres
+            State state
+            Partitions partitions
+            AvailableFeatures features
+            ActiveFeatures active_features
+            AllocTRES tres_used
+            ReservationName reservation
+        """,
+        "jobs": """
+            JobId job_id
+            ArrayJobId array_job_id
+            ArrayTaskId array_task_string
+            ArrayTaskThrottle array_max_tasks
+            HetJobId het_job_id
+            HetJobIdSet het_job_id_set
+            UserId user_name
+            Priority priority
+            Account account
+            QOS qos
+            JobState job_state
+            Reason state_description
+            SubmitTime submit_time
+            Partition partition
+            ReqNodeList required_nodes
+            ExcNodeList excluded_nodes
+            NodeList nodes
+            NumNodes node_count
+            TRES tres_req_str
+            ReqTRES tres_req_str
+            AllocTRES tres_alloc_str
+            Features features
+            Reservation resv_name
+            OverSubscribe shared
+            Contiguous contiguous
+            Licenses licenses
+            Switches required_switches
+            ReqSwitch required_switches
+        """,
+        "licenses": """
+            LicenseName LicenseName
+            Total Total
+            Free Free
+        """,
+        "partitions": """
+            PartitionName name
+        """,
+    }.items()
 }
 #: What ``OverSubscribe`` says, in the words of JSON's ``shared``.
 _SHARED = {"NO": "none", "USER": "user", "MCS": "mcs", "TOPO": "topo"}

@@ -64,18 +64,21 @@ NOT_READ = {
     ),
     "Nomad": (
         "SchedulingEligibility|JobModifyIndex|CreateIndex|TaskGroups|ClientStatus|JobSummary",
-        r'job "[^"\n]*" *\{|ID +(?:Node Pool +)?DC +Name|ID +Type +Priority +Status|ID +Eval ID +Node',
+        r'job "[^"\n]*" *\{|ID +=|ID +(?:Node Pool +)?DC +Name|ID +Type +Priority|ID +Eval ID +Node',
     ),
     "Ray": (
         "is_head_node|node_ip|resources_total|ray_namespace|actor_id|placement_group_id"
         "|func_or_class_name|submission_id|autoscaler_report",
-        r"=+ (?:Autoscaler status|List): |(?:---\n)?- +(?:node|actor|task|worker|placement_group)_id:",
+        r"=+ (?:Autoscaler status|Cluster status|List): |(?:---\n)?- +(?:node|actor|task|worker|placement_group)_id:",
     ),
     "YuniKorn": (
         "queuename|applicationID|partitionName|partitionname|nodeSortingPolicy|rmBuildInformation"
         "|isReserved|absUsedCapacity",
         "partitions:\n +- +name:",
     ),
+    "PBS": ("pbs_version", r"Job id +Name +User|Job Id: "),
+    "LSF": ("RECORDS", r"JOBID +USER +STAT|HOST_NAME +STATUS"),
+    "Mesos": ("activated_slaves|completed_frameworks|unreachable_slaves", "(?!)"),
 }
 
 

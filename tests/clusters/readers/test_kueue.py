@@ -440,3 +440,12 @@ def test_what_local_queues_have_consumed_is_the_past_of_their_namespace(tmp_path
     cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
     assert cluster.history.to_list() == pytest.approx([0.125 / math.log(2)] * 2)
     assert cluster.fair_with_past().totals.to_list() == pytest.approx([1, 1])
+
+
+def test_a_workload_that_fits_one_of_two_flavors_waits(tmp_path):
+    """5 CPUs fit the flavor of 6; 7 fit neither that nor the one of 4."""
+    groups = [group({"one": {"cpu": nominal(4)}, "two": {"cpu": nominal(6)}})]
+    items = [node("n0"), node("n1"), *queue("a", groups, cohort="")]
+    items += [workload("fits", "a", 5, least=5), workload("not", "a", 7, least=7)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert cluster.waiting["user"].tolist() == ["ml/fits"] and cluster.held["tasks"].tolist() == [7]

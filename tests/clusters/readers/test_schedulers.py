@@ -53,6 +53,8 @@ HELD = workload("w", "q", ("Job", "w"))
         (alone(annotations={"gpu-memory": "2000"}), "4 pods are given a part of a GPU"),
         (alone(schedulingGates=GATE), f"4 pods are in queues {KUEUE}"),
         (alone("n0", labels={LABEL: "q"}), f"4 pods are in queues {KUEUE}"),
+        (alone("n0", labels={"kueue.x-k8s.io/podset": "main"}), f"4 pods are in queues {KUEUE}"),
+        (alone(annotations={"yunikorn.apache.org/queue": "a"}), "scheduled by 'yunikorn.apache"),
         ([*alone(), HELD], f"1 Workload is in queues {KUEUE}"),
         (alone(schedulerName="volcano"), f"4 pods are in queues {VOLCANO}"),
         ([*alone(), foreign("ElasticQuota", "scheduling.x-k8s.io/v1alpha1")], "kind ElasticQuota"),
