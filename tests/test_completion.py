@@ -97,11 +97,3 @@ def test_tab_in_brackets_of_a_table_offers_its_names(interactive):
     assert {"x"} == offered(interactive, "variables['", True)
     assert {"x"} == offered(interactive, "values['", True)
     assert {"total"} == offered(interactive, "slack['", True)
-
-
-def written(text):
-    """What jedi offers at the end of a text that nobody ran."""
-    lines = text.splitlines()
-    return {
-        completion.name for completion in jedi.Script(text).complete(len(lines), len(lines[-1]))
-    }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -451,11 +450,6 @@ def test_rounds_are_written_and_read_again(tmp_path):
     again = fairlp.read(tmp_path / "jobs.yaml")
     totals = fairlp.allocate(again, "shockwave").totals.to_numpy()
     assert totals == pytest.approx([4, 1], abs=1e-5)
-
-
-def in_rounds(rounds, kinds):
-    attributes = pd.DataFrame({"round": rounds, "kind": kinds}, ["s1", "s2"])
-    return cluster([[1, 2]], servers=["s1", "s2"], server_attributes=attributes)
 
 
 # What the three have in common

@@ -42,19 +42,6 @@ def test_what_is_lent_goes_by_weight_above_nominal_quotas(a, fair):
     assert not allocation.notes
 
 
-def selectors():
-    """Nominal 20 and 20, of which A can use 8 only."""
-    return fairlp.Instance.from_arrays(
-        [[1], [1]],
-        [[8], [32]],
-        resources=["cpu"],
-        eligible=[[1, 0], [1, 1]],
-        queue=["A", "B"],
-        task_limits=[40, 40],
-        queues={"A": {"nominal": {"cpu": 20}}, "B": {"nominal": {"cpu": 20}}},
-    )
-
-
 def two_queues(demands, capacity, nominals, queue):
     """Cores and memory on one node, users of two queues A and B."""
     return fairlp.Instance.from_arrays(

@@ -15,7 +15,6 @@ import fairlp
 from fairlp import Index, Model, log, power
 from fairlp.errors import FairlpError, ModelError, NoSolutionError, UnknownNameError
 from fairlp.models.notation.compiler import numbers
-from fairlp.models.notation.expressions import Expression
 from fairlp.models.notation.labels import labels_on
 from fairlp.models.notation.variables import Parameter, Variable
 from own_back_ends import Dual
@@ -222,76 +221,6 @@ def fresh():
     return model, model.parameter("d", (N, R), np.ones((3, 2))), model.variable("x", N, I)
 
 
-WRONG = {
-    "shape of a parameter": (
-        lambda m, d, x: m.parameter("e", (N, I), np.ones((2, 3))),
-        r"shape \(2, 3\), expected \(3",
-    ),
-    "NaN names its labels": (
-        lambda m, d, x: m.parameter("e", N, [1, np.nan, 3]),
-        r"parameter 'e' of user 'b' is nan",
-    ),
-    "infinite coefficient": (
-        lambda m, d, x: m.parameter("e", N, [1, 2, np.inf]),
-        r"parameter 'e' of user 'c' is inf",
-    ),
-    "duplicate name": (lambda m, d, x: m.variable("d", N), "'d' is used twice"),
-    "duplicate constraint": (
-        lambda m, d, x: (m.constraint("k", x <= 1), m.constraint("k", x <= 1)),
-        "'k' is declared twice",
-    ),
-    "variable times variable": (lambda m, d, x: x * (x + 1), "not linear"),
-    "divided by a variable": (lambda m, d, x: d / x, "not linear"),
-    "division by zero": (
-        lambda m, d, x: (m.constraint("k", x / (d.sum(R) - 2) <= 1), m.compile()),
-        "division by zero",
-    ),
-    "an array as a formula": (
-        lambda m, d, x: log(np.ones(3)),
-        r"model.parameter\(name, indices, values\)",
-    ),
-    "a string": (lambda m, d, x: x + "1", "cannot stand in a formula"),
-    "infinite constant": (lambda m, d, x: x <= np.inf, "finite number"),
-    "sum over what is not there": (
-        lambda m, d, x: x.sum(R),
-        r"sum of x\[n,i\] along <Index r: 2 resources cpu, mem>: expecte",
-    ),
-    "two indices of one symbol": (
-        lambda m, d, x: x + m.parameter("e", Index("n", [1]), [1]),
-        "another symbol",
-    ),
-    "not a relation": (lambda m, d, x: m.constraint("k", x), "expected left <= right"),
-    "chained comparison": (lambda m, d, x: 0 <= x <= 1, "no truth value"),
-    "truth value": (lambda m, d, x: bool(x), "no truth value"),
-    "free index in the objective": (
-        lambda m, d, x: m.maximize(x),
-        "the objective must be one number",
-    ),
-    "mask of a wrong shape": (
-        lambda m, d, x: m.constraint("k", x <= 1, where=[True]),
-        r"has shape \(1,\), expected \(3, 2\)",
-    ),
-    "mask that is not bool": (lambda m, d, x: m.variable("y", N, where=[0, 1, 2]), "expected bool"),
-    "bounds crossed": (
-        lambda m, d, x: m.variable("y", N, lower=2, upper=[3, 1, 3][: len(N)]),
-        r"variable y\[.*\]: no number is between its bounds",
-    ),
-    "bound is NaN": (lambda m, d, x: m.variable("y", N, lower=np.nan), "NaN"),
-    "bound of a wrong shape": (lambda m, d, x: m.variable("y", N, lower=[1, 2]), "has shape"),
-    "over other indices": (
-        lambda m, d, x: m.constraint("k", x <= 1, over=(N,)),
-        r"constraint 'k' holds for each of \['i', 'n'\]",
-    ),
-    "another model's variable": (
-        lambda m, d, x: Model("other").constraint("k", x <= 1),
-        "of another model",
-    ),
-    "log in a constraint": (lambda m, d, x: m.constraint("k", log(x) <= 1), "is not linear"),
-    "log of a log": (lambda m, d, x: log(log(x)), "logarithm of a logarithm"),
-    "rename to other labels": (lambda m, d, x: x[I, N], "other labels"),
-}
-
-
 def test_a_change_after_compiling_is_seen():
     model, _, x = fresh()
     model.constraint("first", x <= 1)
@@ -302,17 +231,9 @@ def test_a_change_after_compiling_is_seen():
         model.compile().c[0] = 1
 
 
-# Models with strange parts: nodes of no kind that is known, parts of no model, sweeps that are not
-# proved at once.
+# Parts of no model, and sweeps that are not proved at once.
 
 USERS = Index("n", ["ann", "bob"], "user")
-
-
-class Strange(Expression):
-    """An expression of somebody else's, that nothing here knows."""
-
-    degree = 1
-    indices = ()
 
 
 def model():
@@ -357,8 +278,7 @@ def test_a_sweep_asks_again_where_the_solver_does_not_end():
     assert table["objective"].tolist() == [2, 4, 6] and len(ends) == 4
 
 
-# What people write who meet models for the first time: a relation, a sum or a name that is none is
-# said to be none.
+# What people write who meet models for the first time.
 
 
 @pytest.fixture
