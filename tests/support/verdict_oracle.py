@@ -176,12 +176,11 @@ class Scene:
             rows.append([-task.demand[r] if node == i else 0 for task, node in tasks] + [0])
             sides.append(free[i][r])
         for u in set(givers) & set(self.tenants):
-            for r, amount in enumerate(self.held(u)):
-                beyond = Fraction(amount) - self.dues[u] * self.pool[r]
-                if beyond > 0:
-                    parts = [task.demand[r] if task.tenant == u else 0 for task, _ in tasks]
-                    rows.append([*parts, -1])
-                    sides.append(float(beyond))
+            # of the resource of which it has the largest part
+            share, r = max((Fraction(a) / self.pool[r], r) for r, a in enumerate(self.held(u)))
+            parts = [task.demand[r] if task.tenant == u else 0 for task, _ in tasks]
+            rows.append([*parts, -1])
+            sides.append(float((share - self.dues[u]) * self.pool[r]))
         # the least by which what is beyond would have to be more
         cost = [0] * len(tasks) + [1]
         bounds = [(0, 1)] * len(tasks) + [(0, None)]
