@@ -7,7 +7,7 @@ import pytest
 import fairlp
 from profiles import chequered
 
-jedi = pytest.importorskip("jedi")
+pytest.importorskip("jedi")
 completer = pytest.importorskip("IPython.core.completer")
 shell = pytest.importorskip("IPython.core.interactiveshell")
 
