@@ -153,16 +153,6 @@ def test_exact_entries_are_those_of_the_program_but_for_rounding(variant):
     assert program.c[list(costs)] == pytest.approx([float(cost) for cost in costs.values()])
 
 
-def test_a_user_of_weight_two_has_what_two_users_of_weight_one_have():
-    heavy = fairlp.allocate(
-        cluster([[1, 2], [1, 5]], weights=[2, 1]), "oef", variant=NON_COOPERATIVE
-    )
-    twice = fairlp.allocate(cluster([[1, 2], [1, 2], [1, 5]]), "oef", variant=NON_COOPERATIVE)
-    assert heavy.totals.to_numpy() == pytest.approx(
-        [twice.totals.iloc[:2].sum(), twice.totals.iloc[2]], rel=AGREEMENT
-    )
-
-
 def test_an_understated_speed_up_pays_in_non_cooperative_oef():
     """Claiming (1, 1) for (1, 2), user 1 has 1 + 2·2/3 = 7/3 of its own in place of 15/7."""
     honest = fairlp.allocate(cluster([[1, 2], [1, 5]]), "oef", variant=NON_COOPERATIVE)
