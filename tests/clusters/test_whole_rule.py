@@ -19,9 +19,8 @@ import slurm_dumps as slurm
 from drawn_scenes import SCHEDULERS
 from kueue_dumps import LABEL, workload
 
-#: Clusters that each fact is planted in, and how many of them are in one dump.
+#: Clusters that each fact is planted in.
 CLUSTERS = 10
-IN_ONE = 5
 ENDS = "2026-01-01T00:00:00Z"
 
 
@@ -29,10 +28,9 @@ ENDS = "2026-01-01T00:00:00Z"
 def unfair(scheduler):
     """Dumps of clusters in each of which a tenant is short, with its name and the seed."""
     draw, _, _, count = SCHEDULERS[scheduler]
-    in_one = min(IN_ONE, count)
     cases = []
     for seed in itertools.count():
-        scene = draw(np.random.default_rng([77, seed]), len(cases) % in_one, False)
+        scene = draw(np.random.default_rng([77, seed]), len(cases) % count, False)
         beyond = scene.beyond()
         for tenant in scene.tenants:
             is_short = scene.condition(tenant, beyond) == "short"
@@ -40,7 +38,7 @@ def unfair(scheduler):
                 cases.append((scene, tenant, seed))
                 break
         if len(cases) == CLUSTERS:
-            return [cases[k : k + in_one] for k in range(0, CLUSTERS, in_one)]
+            return [cases[k : k + count] for k in range(0, CLUSTERS, count)]
 
 
 def document_of(scheduler, cases):

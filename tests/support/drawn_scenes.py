@@ -415,7 +415,7 @@ class Scheduler(NamedTuple):
 
 
 SCHEDULERS = {
-    "kubernetes": Scheduler(namespaces, plain_objects, write_objects, 5),
+    "kubernetes": Scheduler(namespaces, plain_objects, write_objects, 10),
     "kueue": Scheduler(cohort, kueue_objects, write_objects, 10),
     "kueue, two resources": Scheduler(cohort_of_two, kueue_objects, write_objects, 10),
     "slurm": Scheduler(accounts, slurm_records, write_slurm, 10),
