@@ -200,7 +200,10 @@ def test_concave_levels_of_one_power_are_levels_at_constant_rates(seed):
     straight = FastFrom.start(
         instance, speed=path.speed**2, fast_from=np.full(len(path.tasks), np.inf)
     )
-    bent = fairlp.rise(fairlp.ConcavePath.start(instance, functions=Roots(path.speed)), instance)
+    curve = fairlp.ConcavePath.start(instance, functions=Roots(path.speed))
+    asked = curve.asked_at(1e9)
+    assert (asked <= curve.most * (1 + 1e-9)).all()  # nobody asks for more than it can have alone
+    bent = fairlp.rise(curve, instance)
     expected = fairlp.rise(straight, instance)
     assert bent.totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-8, abs=1e-9)
     assert bent.certify()
