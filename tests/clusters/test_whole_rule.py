@@ -403,15 +403,14 @@ def sleeping(records, tenant, scene):
     )
 
 
-REASONS = ["Dependency", "JobHeldUser", "JobHeldAdmin", "BeginTime", "QOSMaxCpuPerUserLimit"]
-REASONS += ["AssocGrpCpuLimit", "Licenses", "Reservation", "PartitionTimeLimit", "BadConstraints"]
+REASONS = ["Dependency", "JobHeldUser", "BeginTime", "QOSMaxCpuPerUserLimit"]
+REASONS += ["AssocGrpCpuLimit", "Licenses", "Reservation", "BadConstraints"]
 JOBS = {
     **{reason: with_reason(reason) for reason in REASONS},
     "a reservation that is not in the dump": with_reason("", resv_name="maintenance"),
     "a switch": with_reason("", required_switches=1),
     "nodes that sleep": sleeping,
     "nodes drain": in_state("DRAIN"),
-    "nodes in maintenance": in_state("MAINT", "RESERVED", reservation="week"),
     "reserved nodes": in_state("RESERVED", reservation="course"),
     "holders complete": holders_complete,
 }

@@ -115,8 +115,6 @@ class Truth:
 
     def _within_quotas(self, program, usage):
         """Add the rows of Kueue's quotas: what a queue uses beyond what it keeps goes up."""
-        if not self.quotas:
-            return
         columns = sorted({column for quota in self.quotas.values() for column in quota.amounts})
         children = {}
         for name, quota in self.quotas.items():
@@ -172,8 +170,6 @@ class _Program:
     def solve(self, objective):
         """Return the largest value of the objective; None where nothing is feasible."""
         n = len(self.upper)
-        if not n:
-            return 0 if all(low <= 0 <= high for _, low, high in self.rows) else None
         matrix = np.zeros((len(self.rows), n))
         for i, (terms, _, _) in enumerate(self.rows):
             for k, factor in terms:
@@ -197,15 +193,15 @@ class _Program:
         return None if solution.x is None else round(-solution.fun)
 
 
-def _amount(resource, text):
+def _amount(text):
     """Cores; GiB."""
     if text.endswith("Gi"):
         return int(text.removesuffix("Gi"))
-    return int(text.removesuffix("m")) / 1000 if text.endswith("m") else int(text)
+    return int(text)
 
 
 def _amounts(texts):
-    amounts = {name: _amount(name, text) for name, text in texts.items() if name != "pods"}
+    amounts = {name: _amount(text) for name, text in texts.items() if name != "pods"}
     return {name: amount for name, amount in amounts.items() if amount}
 
 
@@ -234,7 +230,7 @@ def of_kueue(items):
                     flavors_of.setdefault(name, []).append(flavor["name"])
                     for entry in flavor["resources"]:
                         limits = [
-                            _amount(entry["name"], entry[limit]) if limit in entry else None
+                            _amount(entry[limit]) if limit in entry else None
                             for limit in ("nominalQuota", "borrowingLimit", "lendingLimit")
                         ]
                         quotas[name].amounts[entry["name"], flavor["name"]] = tuple(limits)

@@ -55,28 +55,27 @@ def _fits(scene, task):
     return scene.allows(held) and all(d <= f for d, f in zip(task.demand, free, strict=True))
 
 
-def numbers(rng, low, high, count):
-    return [int(rng.integers(low, high)) for _ in range(count)]
-
-
-def one_resource(rng, nodes=3):
+def one_resource(rng):
     """One to three nodes of CPUs."""
-    return [(cpus,) for cpus in numbers(rng, 2, 7, int(rng.integers(1, nodes + 1)))]
+    return [(cpus,) for cpus in rng.integers(2, 7, rng.integers(1, 4)).tolist()]
+
+
+def two_resources(rng):
+    """One to three nodes of CPUs and memory, all with as much memory for each CPU."""
+    return [(2 * size, 8 * size) for size in rng.integers(1, 4, rng.integers(1, 4)).tolist()]
 
 
 ONE = [(1,), (2,), (3,)]
+TWO = [(1, 1), (1, 4), (2, 2), (1, 8), (2, 6), (1, 0)]
 
 
 # Namespaces of Kubernetes
 
 
 def namespaces(rng, cell, several):
-    nodes = [(2 * k, 8 * k) for k in numbers(rng, 1, 4, int(rng.integers(1, 4)))]
+    nodes = two_resources(rng)
     tenants = {f"{name}{cell}": Fraction(1) for name in "abcd"[: rng.integers(1, 5)]}
-    demands = [(1, 1), (1, 4), (2, 2), (1, 8), (2, 6), (1, 0)]
-    if rng.random() < 0.5:
-        demands = [demands[k] for k in rng.choice(len(demands), 2, replace=False)]
-    scene = scene_of(rng, nodes, tenants, demands, several=several, most_tasks=3)
+    scene = scene_of(rng, nodes, tenants, TWO, several=several, most_tasks=3)
     wanted = {}
     for task in [*scene.running, *scene.waiting]:
         key = task.tenant, task.demand
@@ -174,8 +173,7 @@ def below_caps(caps):
 def due_along(scene, weights, caps):
     """Set the dues along a tree of one resource."""
     wanted = {tenant: Fraction(scene.wanted(tenant)[0]) for tenant in scene.tenants}
-    amounts = along_tree(Fraction(scene.pool[0]), wanted, weights, caps)
-    scene.dues = {tenant: amount / scene.pool[0] for tenant, amount in amounts.items()}
+    scene.set_dues(along_tree(Fraction(scene.pool[0]), wanted, weights, caps))
 
 
 def volcano_objects(scenes):
@@ -222,20 +220,18 @@ def cohort(rng, cell, several):
     scene = scene_of(rng, nodes, tenants, ONE, **rules)
     scene.quotas = quotas
     wanted = {tenant: scene.wanted(tenant) for tenant in tenants}
-    amounts = quotas.dues(scene.pool[0], wanted, tenants)
-    scene.dues = {tenant: amount / scene.pool[0] for tenant, amount in amounts.items()}
+    scene.set_dues(quotas.dues(scene.pool[0], wanted, tenants))
     return scene
 
 
 def cohort_of_two(rng, cell, several):
     """Queues of CPUs and memory, each with equal tasks."""
-    nodes = [(2 * k, 8 * k) for k in numbers(rng, 1, 4, int(rng.integers(1, 4)))]
+    nodes = two_resources(rng)
     tenants = queues_of(rng, cell)
     nominal = {name: (int(rng.integers(0, 5)), int(rng.integers(0, 17))) for name in tenants}
     quotas = Quotas(nominal)
-    demands = [(1, 1), (1, 4), (2, 2), (1, 8), (2, 6)]
     rules = {"root": f"co{cell}", "allows": quotas.allow, "most_tasks": 3}
-    scene = scene_of(rng, nodes, tenants, demands, **rules)
+    scene = scene_of(rng, nodes, tenants, TWO[:-1], **rules)
     scene.quotas = quotas
     wanted = {}
     for entry in [*scene.running, *scene.waiting]:
@@ -420,9 +416,9 @@ class Scheduler(NamedTuple):
 
 SCHEDULERS = {
     "kubernetes": Scheduler(namespaces, plain_objects, write_objects, 5),
-    "kueue": Scheduler(cohort, kueue_objects, write_objects, 6),
-    "kueue, two resources": Scheduler(cohort_of_two, kueue_objects, write_objects, 6),
-    "slurm": Scheduler(accounts, slurm_records, write_slurm, 5),
+    "kueue": Scheduler(cohort, kueue_objects, write_objects, 10),
+    "kueue, two resources": Scheduler(cohort_of_two, kueue_objects, write_objects, 10),
+    "slurm": Scheduler(accounts, slurm_records, write_slurm, 10),
     "volcano": Scheduler(volcano_queues, volcano_objects, write_objects, 5),
     "yarn": Scheduler(yarn_queues, yarn_files, write_yarn, 1),
 }

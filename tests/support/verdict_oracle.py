@@ -78,6 +78,10 @@ class Scene:
         """The dominant share of amounts."""
         return max(Fraction(a) / c for a, c in zip(amounts, self.pool, strict=True) if c)
 
+    def set_dues(self, amounts: dict[str, Fraction]) -> None:
+        """Set the dues to amounts of the first resource."""
+        self.dues = {tenant: amount / self.pool[0] for tenant, amount in amounts.items()}
+
     def free(self) -> list[list[int]]:
         """Amounts that are free, by node."""
         free = [list(amounts) for amounts in self.nodes]
@@ -145,8 +149,9 @@ class Scene:
 
     def _could_start(self, job: Job, givers: list[str]) -> str:
         """``yes``, ``no`` or ``edge``: whether a job has room where givers give what is beyond."""
-        free = [[sum(column) for column in zip(*self.free(), strict=True)]]
-        free = free if self.is_pool else self.free()
+        free = self.free()
+        if self.is_pool:
+            free = [list(added(*free))]
         answers = {
             self._could_give(
                 [left(f, job.demand, n) for f, n in zip(free, counts, strict=True)], givers
@@ -171,12 +176,11 @@ class Scene:
             rows.append([-task.demand[r] if node == i else 0 for task, node in tasks] + [0])
             sides.append(free[i][r])
         for u in set(givers) & set(self.tenants):
-            for r, amount in enumerate(self.held(u)):
-                beyond = Fraction(amount) - self.dues[u] * self.pool[r]
-                if beyond > 0:
-                    parts = [task.demand[r] if task.tenant == u else 0 for task, _ in tasks]
-                    rows.append([*parts, -1])
-                    sides.append(float(beyond))
+            # of the resource of which it has the largest part
+            share, r = max((Fraction(a) / self.pool[r], r) for r, a in enumerate(self.held(u)))
+            parts = [task.demand[r] if task.tenant == u else 0 for task, _ in tasks]
+            rows.append([*parts, -1])
+            sides.append(float((share - self.dues[u]) * self.pool[r]))
         # the least by which what is beyond would have to be more
         cost = [0] * len(tasks) + [1]
         bounds = [(0, 1)] * len(tasks) + [(0, None)]
@@ -328,7 +332,10 @@ class Quotas:
 
 
 class Filling:
-    """Raise the tasks of all, until each has its limit or needs a resource that is used up."""
+    """Raise the tasks of all, until each has its limit or needs a resource that is used up.
+
+    A rule says by ``asked`` what all ask for at a level, and by ``breaks`` where that may bend.
+    """
 
     def __init__(self, caps: Amounts, demands: dict, limits: dict, floors: dict) -> None:
         self.caps = caps
@@ -338,14 +345,6 @@ class Filling:
         self.active = set(demands)
         self.satisfied: set = set()
         self._stop()
-
-    def asked(self, level: Fraction) -> dict:
-        """The tasks that all ask for at a level."""
-        raise NotImplementedError
-
-    def breaks(self) -> set[Fraction]:
-        """The levels at which what somebody asks for may bend."""
-        raise NotImplementedError
 
     def _excess(self, tasks: dict) -> list[Fraction]:
         return [

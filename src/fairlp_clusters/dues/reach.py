@@ -60,8 +60,9 @@ def is_undecided(job: WaitingJob) -> bool:
 def could_start(dues: Dues, room: Room, job: WaitingJob, t: int) -> bool:
     """Whether a job of a tenant has room on what is free and what others hold beyond their dues.
 
-    The tasks y[m,i] of a user m of a tenant u that holds more than its due may give way, in parts,
-    where together they are Σ y[m,i]·d[m,r]/C[r] ≤ share[u,r] − due[u] of each such u and r.
+    The tasks y[m,i] of a user m of a tenant u that holds more than its due may give way, in parts:
+    together Σ y[m,i]·d[m,r]/C[r] ≤ share[u,r] − due[u] of the resource r of which u has the largest part,
+    so that u keeps its due.
     """
     tenants = givers(dues, t)
     if not tenants.size:
@@ -89,13 +90,14 @@ def could_start(dues: Dues, room: Room, job: WaitingJob, t: int) -> bool:
         sparse.csr_array((instance.demands[users, r], (servers, pairs)), size)
         for r in range(len(instance.resources))
     ]
+    # A tenant keeps its due of the resource of which it has the largest part.
+    dominant = shares.amounts.argmax(axis=1)
     limits = []
     most = []
     for u in tenants.tolist():
-        of_tenant = shares.tenants.of[users] == u
-        for r in np.flatnonzero(shares.amounts[u] > shares.fair_share[u] * (1 + AUDIT)).tolist():
-            limits.append(np.where(of_tenant, shares.parts[users, r], 0.0))
-            most.append((shares.amounts[u, r] - shares.fair_share[u]) * (1 + AUDIT))
+        r = int(dominant[u])
+        limits.append(np.where(shares.tenants.of[users] == u, shares.parts[users, r], 0.0))
+        most.append((shares.amounts[u, r] - shares.fair_share[u]) * (1 + AUDIT))
     holdings = Holdings(held[places, servers], amounts, np.array(limits), np.array(most))
     upper = {n: tasks[seen] for n, tasks in upper.items()}
     placed = packed(instance, room.free[seen], upper, job, holdings=holdings, servers=seen)

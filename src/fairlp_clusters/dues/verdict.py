@@ -406,6 +406,8 @@ def _condition(
     for k in order:
         job = shares.jobs[k]
         is_due = not job.after and shares.copies_within(shares.amounts[t], job, t) >= 1
+        if owed.get(k, 1) <= starting[k]:
+            continue
         if is_due and could_start(dues, room, job, t):
             short = shares.within_due(t, [k, *(other for other in order if other != k)])
             return Condition.SHORT, {
