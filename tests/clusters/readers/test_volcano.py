@@ -157,15 +157,6 @@ def fair_tasks(cluster):
     return fairlp_clusters.fair_shares(cluster, by="queue")["fair_tasks"]
 
 
-def test_a_guarantee_of_gpus_alone_does_not_limit_other_resources(tmp_path):
-    """3 of 4 GPUs are guaranteed to a; its pods need a core each, too. 8 cores: a has 3 pods and b 1."""
-    items = [node("n1", allocatable={"nvidia.com/gpu": "4"})]
-    items += [volcano("a", {"guarantee": {"resource": {"nvidia.com/gpu": 3}}}), volcano("b", {})]
-    items += waiting("a", 4, GPU) + waiting("b", 4, GPU)
-    cluster = read(tmp_path, *items)
-    assert fair_tasks(cluster)[["a", "b"]].tolist() == pytest.approx([3, 1])
-
-
 @pytest.mark.slow
 def test_the_proportion_plugin_divides_by_weights_caps_and_requests(tmp_path):
     """16 cores, weights 1, 2 and 1: 4, 8 and 4. a wants 2 only, and b may have 6: 2, 6 and 8 of 8 for c."""
