@@ -317,10 +317,10 @@ class Kueue:
         owners = [f"{kind}/{owner}"]
         if kind == _POD:  # a group of pods has several
             names = (text_at(e, "name") for e in list_at(manifest, "metadata", "ownerReferences"))
-            owners += [f"{_POD}/{each}" for each in names]
+            owners += [f"{_POD}/{pod_name}" for pod_name in names]
         elif kind != _JOB:
             owners.append(f"/{owner}")
-        self._workload_of |= {(namespace, each): key for each in owners}
+        self._workload_of |= {(namespace, owner): key for owner in owners}
 
         conditions = {text_at(entry, "type"): entry for entry in list_at(status, "conditions")}
         if _status(conditions, "Finished") == "True":
@@ -457,8 +457,8 @@ class Kueue:
         if self._root_of(name) in self._roots_with_held_quota:
             left_out.append(HELD_QUOTA)
         flavors = (self._flavors.get(flavor, _Flavor()) for _, flavor in queue.quotas)
-        asks = not pod.annotations.keys().isdisjoint(_TOPOLOGIES)
-        if asks or any(flavor.has_topology for flavor in flavors):
+        asks_for_topology = not pod.annotations.keys().isdisjoint(_TOPOLOGIES)
+        if asks_for_topology or any(flavor.has_topology for flavor in flavors):
             left_out.append(_TOPOLOGY)
         return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
 
@@ -652,7 +652,9 @@ class Kueue:
         reserved: dict[str, dict[Column, Fraction]] = {path: {} for path in highest_first}
         for path in reversed(highest_first):
             quotas = rows[path].quotas if path in rows else {}
-            add_amounts(owned[path], {column: each["nominal"] for column, each in quotas.items()})
+            add_amounts(
+                owned[path], {column: amounts["nominal"] for column, amounts in quotas.items()}
+            )
             for column, total in owned[path].items():
                 lending = quotas.get(column, {}).get("lending", total)
                 reserved[path][column] = max(total - lending, Fraction(0))
