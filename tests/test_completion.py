@@ -7,7 +7,7 @@ import pytest
 import fairlp
 from profiles import chequered
 
-jedi = pytest.importorskip("jedi")
+pytest.importorskip("jedi")
 completer = pytest.importorskip("IPython.core.completer")
 shell = pytest.importorskip("IPython.core.interactiveshell")
 
@@ -97,11 +97,3 @@ def test_tab_in_brackets_of_a_table_offers_its_names(interactive):
     assert {"x"} == offered(interactive, "variables['", True)
     assert {"x"} == offered(interactive, "values['", True)
     assert {"total"} == offered(interactive, "slack['", True)
-
-
-def written(text):
-    """What jedi offers at the end of a text that nobody ran."""
-    lines = text.splitlines()
-    return {
-        completion.name for completion in jedi.Script(text).complete(len(lines), len(lines[-1]))
-    }

@@ -18,7 +18,7 @@ import pytest
 import typer
 
 import fairlp
-from cli_runner import IN_A_ROW, JOBS, changed, error_line, fairlp_in_a_shell, python, raising, run
+from cli_runner import IN_A_ROW, JOBS, error_line, fairlp_in_a_shell, python, raising, run
 from fairlp import api, errors
 from fairlp.cli import ExitCode, app, main, output, parameters
 from fairlp.cli.app import HEAVY, import_late
@@ -361,29 +361,6 @@ def test_what_is_there_stays():
     assert before["pandas"] is pd
     import_late(tuple(before))
     assert {name: sys.modules[name] for name in before} == before
-
-
-FILES = {
-    "nothing": b"",
-    "not UTF-8": b'{"fairlp": "\xff"}',
-    "a number": b"3",
-    "a mapping": b"{}",
-    "deep": b"[" * 100_000,
-    "another version": changed("fairlp", 10**30).encode(),
-    "a long key": json.dumps({"k" * 100_000: 1}).encode(),
-    "a long name of a resource": changed("users.0.demand", {"c" * 100_000: 1}).encode(),
-    "a count": changed("servers.0.count", 1e30).encode(),
-    "many digits": changed("users.0.demand.cpu", 10**400).encode(),
-    "too large": changed("users.0.demand", {"cpu": 1e308}).replace("1e+308", "1e999").encode(),
-    "a condition of quotes": changed("users.0.eligible", "'" + "\\'" * 49_000).encode(),
-    "a condition of backticks": changed("users.0.eligible", "`" * 99_999).encode(),
-    "a condition of brackets": changed("users.0.eligible", "(" * 90_000).encode(),
-    "a condition of not": changed("users.0.eligible", "not " * 20_000 + "True").encode(),
-    "a long name in a condition": changed("users.0.eligible", "a" * 99_000 + " == 1").encode(),
-    "a very long condition": changed(
-        "users.0.eligible", "cpu == 1 or " * 10_000 + "cpu == 1"
-    ).encode(),
-}
 
 
 COMMANDS = [

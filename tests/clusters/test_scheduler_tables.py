@@ -8,127 +8,20 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
-import fairlp
 import fairlp_clusters
-from fairlp import Instance
-from fairlp.models.instances.queues import lineage
 from fairlp.tolerances import AGREEMENT
 from kubernetes_dumps import kueue, node, pod, volcano, written
 from kueue_dumps import workload
 from scheduler_tables import (
-    COMPUTE_FAIR_SHARES,
     GPU,
-    KAI_PROPORTION,
     KUEUE_SHARES,
-    MESOS_SORTER,
     VOLCANO_CAPACITY,
     VOLCANO_HDRF,
     VOLCANO_PROPORTION,
-    YUNIKORN_RATIOS,
-    YUNIKORN_SORTERS,
     ids,
 )
-
-# YARN: instantaneous fair shares of its fair scheduler.
-
-
-@pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted"])
-@pytest.mark.parametrize("pools", ids(COMPUTE_FAIR_SHARES))
-def test_fair_shares_of_pools_with_minimum_maximum_and_weight(pools, mechanism):
-    """Apache Hadoop, TestComputeFairShares: a minimum is a guarantee, a maximum a cap.
-
-    A pool has the smallest amount between both that is a common level times its weight; the totals
-    are whole there, and so are they here.
-    """
-    resource = "vcores" if pools.name == "testCPU" else "memory"
-    paths = [f"pool {k + 1}" for k in range(len(pools.weights))]
-    rows = {}
-    for path, minimum, maximum, weight in zip(
-        paths, pools.minimum, pools.maximum, pools.weights, strict=True
-    ):
-        cap = {} if maximum is None else {resource: maximum}
-        rows[path] = {"weight": weight, "guarantee": {resource: minimum}, "cap": cap}
-    instance = Instance.from_arrays(
-        [[1.0]] * len(paths),
-        [[float(pools.total)]],
-        users=paths,
-        resources=[resource],
-        queue=paths,
-        queues=rows,
-    )
-    totals = fairlp.allocate(instance, mechanism).totals
-    assert totals.tolist() == pytest.approx(list(pools.expected), rel=AGREEMENT)
-
-
-# YARN: what its capacity scheduler pre-empts.
-
-
-# Sorters of Mesos and YuniKorn: the client with the smallest share is served first.
-
-
-def instance_of(case):
-    """Return the instance of a case, and tasks: one of what a client has, none where it has nothing."""
-    amounts = np.array(list(case.amounts.values()), dtype=float)
-    has_any = amounts.any(axis=1)
-    demands = np.where(has_any[:, None], amounts, 1.0)
-    paths = list(case.amounts)
-    weights = {
-        path: weight
-        for path, weight in (case.weights or {}).items()
-        if any(client == path or client.startswith(f"{path}/") for client in paths)
-    }
-    instance = Instance.from_arrays(demands, [case.pool], users=paths, queue=paths, queues=weights)
-    return instance, has_any[:, None].astype(float)
-
-
-def served(levels, path=""):
-    """Return clients below a path: at each branch those of the smaller level first, then by name."""
-    depth = path.count("/") + 1 if path else 0
-    prefix = path and f"{path}/"
-    children = [
-        below
-        for below in levels
-        if below and below.count("/") == depth and below.startswith(prefix)
-    ]
-    if not children:
-        return [path]
-    children.sort(key=lambda child: (levels[child], child))
-    return [client for child in children for client in served(levels, child)]
-
-
-@pytest.mark.parametrize("case", ids([*MESOS_SORTER, *YUNIKORN_SORTERS]))
-def test_shares_over_weights_give_the_order_of_the_sorters(case):
-    """Apache Mesos, DRFSorterTest and HierarchicalAllocatorTest; Apache YuniKorn, sorters_test.go.
-
-    A share is the largest part of a resource that all below a path have, over the weight of the path.
-    """
-    instance, tasks = instance_of(case)
-    table = fairlp_clusters.fair_shares(instance, observed=tasks, by="queue")
-    levels = (table["share"] / table["weight"]).to_dict()
-    for path, share in (case.shares or {}).items():
-        assert levels[path] == pytest.approx(share, rel=AGREEMENT, abs=0)
-    assert served(levels) == case.order.split()
-
-
-@pytest.mark.parametrize("case", ids(YUNIKORN_RATIOS))
-def test_ratios_of_dominant_shares(case):
-    """Apache YuniKorn, resources_test.go: TestFairnessRatio and TestCompUsage."""
-    instance = Instance.from_arrays([case.first, case.second], [case.pool])
-    shares = fairlp_clusters.fair_shares(instance, observed=[[1], [1]])["share"].to_numpy()
-    assert shares[0] / shares[1] == pytest.approx(case.ratio, rel=AGREEMENT)
-
-
-def test_ratios_of_shares_of_totals_of_their_own():
-    """Apache YuniKorn, TestCompUsage (each its own total): 50 of 100 is less than 10 of 10."""
-    shares = []
-    for amount, total in ((50.0, 100.0), (10.0, 10.0)):
-        instance = Instance.from_arrays([[amount] * 3], [[total] * 3])
-        shares += fairlp_clusters.fair_shares(instance, observed=[[1]])["share"].tolist()
-    assert shares == [0.5, 1.0]
-
 
 # Kueue: weighted shares, and the workloads that fair sharing pre-empts.
 
@@ -197,10 +90,6 @@ def test_weighted_shares_of_kueue(tmp_path, case):
     assert {
         path: math.ceil(share) if share < math.inf else share for path, share in shares.items()
     } == case.shares
-
-
-def cpus(quota):
-    return {"default": {"cpu": {"nominalQuota": str(quota)}}}
 
 
 # Volcano: hierarchical DRF, the capacity plugin, and proportion.
@@ -283,47 +172,3 @@ def test_the_guarantee_of_a_queue_goes_before_weights(tmp_path):
     )
     fair = {queue: table.loc[queue, "fair_tasks"] for queue in ("q1", "q2", "q3")}
     assert fair == pytest.approx({"q1": 0.25, "q2": 1, "q3": 0.25}, rel=AGREEMENT)
-
-
-def departments(case, deserved_of):
-    """Return the instance of a case; ``deserved_of`` gives what a queue deserves, by its path."""
-    return Instance.from_arrays(
-        [[1.0]] * len(case.requests),
-        [[float(case.total)]],
-        resources=["gpu"],
-        queue=list(case.requests),
-        queues={
-            path: {"guarantee": {"gpu": deserved_of(path)}, "weight": weight}
-            for path, (_, weight) in case.queues.items()
-        },
-        task_limits=list(case.requests.values()),
-    )
-
-
-@pytest.mark.parametrize("case", ids(KAI_PROPORTION))
-def test_deserved_gpus_and_weights_beyond_them(case):
-    """KAI, proportion_test.go: first what a queue deserves, then the rest in parts of its weights.
-
-    KAI divides among departments before it divides what a department has: of a queue that deserves
-    more than its department, only as much counts as its department deserves. In the last case it
-    also calls 2 GPUs fair for such a queue (d2/q2), where its department has 1; here both have 1.
-    """
-
-    def within_its_department(path):
-        return min(case.queues[above][0] for above in lineage(path)[1:])
-
-    instance = departments(case, within_its_department)
-    allocation = fairlp.allocate(instance, "h-drf-counted", count="borrowed")
-    gpus = allocation.by_queue()["gpu"].drop("").to_dict()
-    assert gpus == pytest.approx(case.expected, rel=AGREEMENT)
-
-
-def test_a_queue_that_deserves_more_than_its_department_raises_it():
-    """KAI gives 7 and 5 of 12 GPUs (over-quota); fairlp keeps the 2 of d2/q2: 6.5 and 5.5.
-
-    d1 deserves 3, d2 1 and its queue 2: 12 − 3 − 2 = 7 GPUs are left, half of them for each.
-    """
-    (case,) = [case for case in KAI_PROPORTION if case.name.endswith("over-quota")]
-    instance = departments(case, lambda path: case.queues[path][0])
-    allocation = fairlp.allocate(instance, "h-drf-counted", count="borrowed")
-    assert allocation.totals.tolist() == pytest.approx([6.5, 5.5], rel=AGREEMENT)

@@ -11,11 +11,6 @@ import fairlp
 from fairlp import examples
 from fairlp.formulations import normalisers
 
-METHODS = {
-    name: [method for method in row.method_names if method != "closed-form"]
-    for name, row in fairlp.mechanisms.TABLE.items()
-}
-
 
 def totals(instance, mechanism, method="auto"):
     return fairlp.allocate(instance, mechanism, method=method).totals.to_numpy()

@@ -292,19 +292,6 @@ def test_a_method_is_compared_where_it_applies_only():
     assert repr(row) == "<Mechanism 'planted': twice, procedure>"
 
 
-# What people write who make their first mechanism or back end: what is missing is said, and nothing
-# is shared.
-
-INSTANCE = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], users=["ann", "bob"])
-
-
-def halves(instance):
-    return np.full((len(instance.users), instance.n_servers), 0.5)
-
-
-# a memory
-
-
 def test_a_procedure_with_a_state_remembers():
     @fairlp.mechanism("least-first")
     def least_first(instance, state):

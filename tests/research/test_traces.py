@@ -96,25 +96,6 @@ def test_labels_stay_apart_where_amounts_agree(tmp_path):
     ]
 
 
-#: what to replace first in a file (⏎ ends a line), by what, and what the error says
-MALFORMED = r"""
-tasks: t2, => t2,, => tasks.csv, line 4: has 9 cells; expected 8
-nodes: n1, => ⏎n1, => nodes.csv, line 3: has 0 cells
-nodes: memory_mib => memory => no column 'memory_mib'; did you mean 'memory'
-tasks: num_gpu => gpus => tasks.csv, line 1: there is no column 'num_gpu'
-tasks: 16384 => 16G => tasks.csv, line 2: column 'memory_mib' is '16G'; expected
-tasks: 12288 => -1 => tasks.csv, line 3: column 'memory_mib' is '-1'
-tasks: 12288 =>  => tasks.csv, line 3: column 'memory_mib' is ''
-tasks: 460 => 1460 => line 3: column 'gpu_milli' is above 1000
-tasks: P100|G2 => P100| => line 3: column 'gpu_spec' is 'P100\|'; expected
-tasks: ,LS,7 => ,LS,soon => line 2: column 'creation_time' is 'soon'
-nodes: G2 =>  => nodes.csv, line 3: column 'model' is blank on a server with GPUs
-nodes: n1 => n0 => nodes.csv and .*tasks.csv: server 'n0' occurs twice
-tasks: P100|G2 => T4 => user '6.5cpu-12GiB-0.46gpu@T4' has no eligible server
-tasks: t4,4000 => t4,0 => user '0cpu-0GiB' demands nothing
-"""
-
-
 @pytest.mark.parametrize(
     ("nodes", "tasks", "message"),
     [

@@ -3,44 +3,12 @@
 from __future__ import annotations
 
 import copy
-from fractions import Fraction
 
 import fairlp_clusters
 import kueue_dumps
 import slurm_dumps
 import yarn_dumps
 from kubernetes_dumps import node, pod, thing, volcano, written
-
-TABLE = {
-    "0": 0,
-    "1": 1,
-    "+3": 3,
-    "12.": 12,
-    ".5": Fraction(1, 2),
-    "0.1": Fraction(1, 10),
-    "5n": Fraction(5, 10**9),
-    "5u": Fraction(5, 10**6),
-    "500m": Fraction(1, 2),
-    "1.5m": Fraction(3, 2000),
-    "2k": 2000,
-    "1M": 10**6,
-    "1G": 10**9,
-    "1T": 10**12,
-    "1P": 10**15,
-    "1E": 10**18,
-    "1Ki": 2**10,
-    "64Mi": 64 * 2**20,
-    "64Gi": 64 * 2**30,
-    "1Ti": 2**40,
-    "1Pi": 2**50,
-    "1Ei": 2**60,
-    "1.5Gi": 3 * 2**29,
-    "1e3": 1000,
-    "1E3": 1000,
-    "12e-1": Fraction(6, 5),
-    "1e+2": 100,
-    "128974848": 128974848,
-}
 
 
 def read(folder, *items, **options):

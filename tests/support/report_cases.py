@@ -59,19 +59,6 @@ def hostile():
     return instance, [[2, 0]] + [[0, 1]] * (count - 1)
 
 
-def servers(names):
-    attributes = pd.DataFrame({"kind": names}, index=[f"s{k}" for k in range(len(names))])
-    capacities = [[float(4 + k)] for k in range(len(names))]
-    return Instance.from_arrays(
-        [[1.0]], capacities, servers=list(attributes.index), server_attributes=attributes
-    )
-
-
-def satisfied():
-    """Two users that have all their tasks on a server that is half empty."""
-    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0], queue=["a/x", "b"])
-
-
 def two():
     return Instance.from_arrays(
         [[1.0], [2.0]], [[12.0]], users=["x", "a (new)"], queue=["a", "b"], resources=["cpu"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -152,16 +151,6 @@ def test_exact_entries_are_those_of_the_program_but_for_rounding(variant):
     outside = np.delete(np.arange(program.n_rows), np.arange(capacity.start, capacity.stop))
     assert len(entries) == program.A.tocsr()[outside].nnz
     assert program.c[list(costs)] == pytest.approx([float(cost) for cost in costs.values()])
-
-
-def test_a_user_of_weight_two_has_what_two_users_of_weight_one_have():
-    heavy = fairlp.allocate(
-        cluster([[1, 2], [1, 5]], weights=[2, 1]), "oef", variant=NON_COOPERATIVE
-    )
-    twice = fairlp.allocate(cluster([[1, 2], [1, 2], [1, 5]]), "oef", variant=NON_COOPERATIVE)
-    assert heavy.totals.to_numpy() == pytest.approx(
-        [twice.totals.iloc[:2].sum(), twice.totals.iloc[2]], rel=AGREEMENT
-    )
 
 
 def test_an_understated_speed_up_pays_in_non_cooperative_oef():
@@ -451,11 +440,6 @@ def test_rounds_are_written_and_read_again(tmp_path):
     again = fairlp.read(tmp_path / "jobs.yaml")
     totals = fairlp.allocate(again, "shockwave").totals.to_numpy()
     assert totals == pytest.approx([4, 1], abs=1e-5)
-
-
-def in_rounds(rounds, kinds):
-    attributes = pd.DataFrame({"round": rounds, "kind": kinds}, ["s1", "s2"])
-    return cluster([[1, 2]], servers=["s1", "s2"], server_attributes=attributes)
 
 
 # What the three have in common

@@ -10,7 +10,6 @@ from fairlp import Index, Instance, Model, examples
 from profiles import many
 
 DEFINED = ("cdrf", "tsf", "naive-drf")
-REFUSED = ("drf", "edrf", "asset", "drfh", "c-drfh")
 
 
 def with_rates(seed, *, servers=None):

@@ -43,15 +43,6 @@ def test_two_users_of_one_resource(mechanism, method, past, expected):
     assert allocation.certify() and allocation.certify(exact=True)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_three_users_reach_one_level(mechanism):
-    """h = (0.4, 0.1, 0) and one unit: level 0.5, since 0.1 + 0.4 + 0.5 = 1."""
-    allocation = fairlp.allocate(THREE, mechanism, state=past_of(THREE, [0.4, 0.1, 0]))
-    assert allocation.totals.to_numpy() == pytest.approx([0.1, 0.4, 0.5])
-    assert allocation.state.to_numpy() == pytest.approx([0.5, 0.5, 0.5])
-    assert allocation.rounds["level"].tolist() == pytest.approx([0.5])
-
-
 def test_the_past_fades_by_half_in_a_half_life():
     """h = (2, 0), Δ = 3, H = 3: λ = 1/2, 1 remains, over Δ that is b = 1/3. x + 1/3 = y and x + y = 1, so that
     x = 1/3 and y = 2/3. Afterwards 1 + 3·1/3 = 2 and 3·2/3 = 2."""
@@ -59,21 +50,6 @@ def test_the_past_fades_by_half_in_a_half_life():
     allocation = fairlp.allocate(ONE, "drf", state=state, period=3, half_life=3)
     assert allocation.totals.to_numpy() == pytest.approx([1 / 3, 2 / 3])
     assert allocation.state.to_numpy() == pytest.approx([2, 2])
-
-
-def test_weights_and_limits_count_as_they_do_without_a_past():
-    """Weights 2 and 1, h = (0.1, 0): 2(t − 0.1) + t = 1, t = 0.4, 0.6 and 0.4. With a limit of 0.3 for ann bob has
-    0.7."""
-    weighted = ONE.replace(weights=[2, 1])
-    for method in ("rounds", "lp"):
-        for limits, expected in (([np.inf, np.inf], [0.6, 0.4]), ([0.3, np.inf], [0.3, 0.7])):
-            instance = weighted.replace(task_limits=limits)
-            state = past_of(instance, [0.1, 0])
-            allocation = fairlp.allocate(instance, "drf", method=method, state=state)
-            assert allocation.totals.to_numpy() == pytest.approx(expected)
-            assert allocation.state.to_numpy() == pytest.approx(
-                [0.1 + expected[0] / 2, expected[1]]
-            )
 
 
 def test_queues_are_charged_with_the_past_of_all_their_users():

@@ -42,19 +42,6 @@ def test_what_is_lent_goes_by_weight_above_nominal_quotas(a, fair):
     assert not allocation.notes
 
 
-def selectors():
-    """Nominal 20 and 20, of which A can use 8 only."""
-    return fairlp.Instance.from_arrays(
-        [[1], [1]],
-        [[8], [32]],
-        resources=["cpu"],
-        eligible=[[1, 0], [1, 1]],
-        queue=["A", "B"],
-        task_limits=[40, 40],
-        queues={"A": {"nominal": {"cpu": 20}}, "B": {"nominal": {"cpu": 20}}},
-    )
-
-
 def two_queues(demands, capacity, nominals, queue):
     """Cores and memory on one node, users of two queues A and B."""
     return fairlp.Instance.from_arrays(
@@ -74,50 +61,6 @@ def test_a_quota_lacks_the_resource_that_is_used_up():
     assert notes == tuple(
         f"10 of 40 cpu in the nominal quota of queue {queue!r} {taken}" for queue in "AB"
     )
-
-
-@pytest.mark.parametrize(
-    ("demands", "capacity", "queue", "nominals", "limits", "fair"),
-    [
-        # A's two GiB are one task of the first user; of B's GiB the second user has a third
-        (
-            [[3, 2], [3, 3], [1, 3]],
-            [10, 7],
-            "ABA",
-            [{"cpu": 3, "mem": 2}, {"cpu": 2, "mem": 1}],
-            [9, np.inf, 3],
-            [1, 1 / 3, 0],
-        ),
-    ],
-)
-def test_quotas_of_whole_numbers_that_leave_a_user_nothing_are_proved(
-    demands, capacity, queue, nominals, limits, fair
-):
-    instance = two_queues(demands, capacity, nominals, queue).replace(task_limits=limits)
-    allocation = fairlp.allocate(instance, "kueue")
-    assert allocation.totals.to_numpy() == pytest.approx(fair, rel=1e-9, abs=1e-9)
-    proof = allocation.certify()
-    assert proof.holds, proof.message
-
-
-def test_two_queues_of_a_cohort_whose_quotas_hold_one_task_each():
-    """One core and three GiB hold one task of the second user, and nothing that is worth as much."""
-    queues = {
-        "A/x": {"weight": 1, "nominal": {"cpu": 1, "mem": 3}},
-        "A/y": {"weight": 3, "nominal": {"cpu": 2, "mem": 3}},
-    }
-    instance = fairlp.Instance.from_arrays(
-        [[2, 1], [1, 3], [2, 3]],
-        [[11, 7]],
-        resources=["cpu", "mem"],
-        queue=["A/y", "A/x", "A/x"],
-        task_limits=[np.inf, np.inf, 8],
-        queues=queues,
-    )
-    allocation = fairlp.allocate(instance, "kueue")
-    assert allocation.totals.to_numpy() == pytest.approx([1, 1, 0], rel=1e-9, abs=1e-9)
-    proof = allocation.certify()
-    assert proof.holds, proof.message
 
 
 def with_strays(a, strays, *, queue=None, lent=0, cores=30):

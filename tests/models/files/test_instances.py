@@ -68,16 +68,6 @@ def test_a_word_of_yaml_that_is_used_again(tmp_path):
     assert fairlp.read(path).equals(small())
 
 
-GOOD = """\
-fairlp: 2
-users:
-- {user: ann, demand: &one {cpu: 1}}
-- {user: bob, demand: *one}
-servers: [{server: s, capacity: {cpu: 2}}]
-resources: [{name: cpu}]
-"""
-
-
 LAUGHS = "".join(
     f"l{k}: &l{k} [{', '.join([f'*l{k - 1}'] * 9 if k else ['x'] * 9)}]\n" for k in range(9)
 )

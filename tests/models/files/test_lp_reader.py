@@ -209,65 +209,6 @@ def test_the_constant_of_glpk(tmp_path):
     assert read_text(tmp_path, text.replace("Problem", "problem"), "x.lp").offset == 0
 
 
-#: a file (⏎ ends a line), and what the error says
-REFUSED = r"""
-x + y⏎ => line 1: 'x \+ y': expected Maximize or Minimize
-⏎⏎max: 3x⏎end => line 3: .*expected Maximize or Minimize
-min⏎ x⏎st⏎ x >= 1⏎ => line 4: .*ends without End
-min⏎ x⏎bounds⏎ x <= 1⏎st⏎ x >= 1⏎end⏎ => line 5: .*expected the objective, Subject To, Bounds, General, Binary
-min⏎ x⏎min⏎ y⏎end⏎ => line 3: .*a second section of this kind
-st⏎ x >= 1⏎end => line 1: 'st'
-min⏎ x⏎end⏎more => line 4: .*unexpected end, or text after End
-min⏎ x⏎st⏎ c: 2 x >= 1 y⏎end => line 4: .*unexpected word after the number on the right side
-min⏎ x⏎st⏎ c: x >= y + 1⏎end => line 4: .*expected <=, >= or = and a number, with one sign at most and
-min⏎ x⏎st⏎ c: x >=⏎end => line 4: .*expected <=, >= or = and a number, with one sign at most and
-min⏎ x⏎st⏎ c: x <= --7⏎end => line 4: .*expected <=, >= or = and a number, with one sign at most and
-min⏎ x⏎st⏎ c: x >= + -7⏎end => line 4: .*with one sign at most
-min⏎ x⏎st⏎ c: --7 <= x <= 9⏎end => line 4: .*unexpected number without a variable
-min⏎ x⏎st⏎bounds⏎ x <= --7⏎end => line 5: .*expected a bound like
-min⏎ x⏎st⏎ c: x + y⏎end => line 4: .*expected <=, >= or = and a number, with one sign at most and
-min⏎ x⏎st⏎ c:⏎end => line 4: .*expected <=, >= or = and a number, with one sign at most and
-min⏎ x⏎st⏎ a: x + y⏎ b: x >= 1⏎end => line 5: .*unexpected 'b'
-min⏎ x⏎st⏎ 1 <= x >= 2⏎end => line 4: .*no range
-min⏎ x⏎st⏎ 1 <= x = 2⏎end => no range
-min⏎ x⏎st⏎ 4 <= x <= 2⏎end => line 4: .*lower bound 4.0
-min⏎ x⏎st⏎ x >= inf⏎end => line 4: .*no value of row 'c1'
-min⏎ x⏎st⏎ a: x >= 1⏎ a: x >= 2⏎end => line 5:
-min⏎ x y⏎st⏎ x >= 1⏎end => line 2: .*unexpected 'y'
-min⏎ 2 3 x⏎end => unexpected '3'
-min⏎ x +⏎end => line 2: .*unexpected '\+'
-min⏎ 1e999 x⏎end => line 2: .*expected a finite number
-min⏎ . x⏎end => unexpected '.'
-min⏎ [ x ^2 ] / 2⏎end => line 2: .*'\[' makes it quadratic
-min⏎ x ^ 2⏎end => makes it quadratic
-min⏎ x * y⏎end => makes it quadratic
-min⏎ x⏎st⏎ c: b = 1 -> x <= 2⏎end => line 4: .*column 'b' is not binary
-min⏎ x⏎sos1⏎ s: x:1⏎end => line 4: .*expected a set like name: S1 :: x : 1
-min⏎ x⏎semi-continuous⏎ x⏎end => line 4:
-min⏎ x⏎lazy constraints⏎ x >= 1⏎end => line 4: .*unexpected lazy constraints, or text after End
-min⏎ x⏎bounds⏎ x <= y⏎end => line 4: 'x <= y': expected a bound like
-min⏎ x⏎bounds⏎ x⏎end => line 4:
-min⏎ x⏎bounds⏎ 2 x <= 4⏎end => line 4:
-min⏎ x⏎bounds⏎ x <= 1e999⏎end => line 4: .*finite number
-min⏎ x⏎bounds⏎ x <= nan⏎end => line 4:
-min⏎ x⏎bounds⏎ x <= 4⏎ x <= 5⏎end => line 5: .*its bound was 4\.0 in line 4
-min⏎ x⏎bounds⏎ x free⏎ x <= 5⏎end => line 5: .*its bound was inf in line 4
-min⏎ x⏎bounds⏎ x = inf⏎end => line 4:
-min⏎ x⏎bounds⏎ x <= -1⏎end => line 4: .*'x', by default at least 0, is between its lower bound 0.0 and its
-min⏎ x⏎bounds⏎ x <= 5⏎bin⏎ x⏎end => line 4: .*is binary \(line 6\)
-min⏎ x⏎int⏎ 3⏎end => line 4: '3': expected names of columns
-min⏎ a: b: x⏎end => unexpected ':'
-min⏎ x⏎st⏎ c: x + 3 >= 2⏎end => line 4: .*unexpected number without a variable
-min⏎ 1e308 x + 1e308 x⏎end => line 1: .*costs of one variable add up to more than the largest number
-min⏎ x⏎st⏎ y >= 0⏎ 1e308 x + 1e308 x >= 1⏎end => line 5: .*coefficients of one variable add up
-min⏎ nan⏎end => line 2: .*expected a variable
-min⏎ x⏎st⏎ x + inf >= 2⏎end => line 4: .*expected a variable
-min⏎ x⏎bounds⏎ -inf <= inf⏎end => line 4:
-min⏎ x⏎int⏎ x bin⏎end => line 4: .*expected names of columns
-min⏎ x ⏎end => line 2: .*character U\+00A0 is a space
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("filler", ["\n" * 9, " " * 99 + "\n", "  \n\t\n", "\\ nothing\n"])
 def test_blank_lines_and_comments_cost_no_more_than_their_bytes(filler, tmp_path):

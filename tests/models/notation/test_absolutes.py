@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
-from fairlp import Index, Model, log
+from fairlp import Index, Model
 from fairlp.errors import ModelError
 from profiles import many
 from random_models import forget_program, same_bytes
@@ -131,24 +131,3 @@ def test_a_row_holds_an_absolute_value_between_two_numbers():
     assert model.constraint("known", x >= abs(d - 2)) and model.compile().row_lower[
         -3:
     ].tolist() == [1, 0, 1]
-
-
-WRONG = {
-    "from below": (lambda m, x, d: abs(x) >= d, "needs integers|need integers"),
-    "equal": (lambda m, x, d: abs(x) == d, "need integers"),
-    "with variables": (
-        lambda m, x, d: abs(x) <= x.sum(),
-        "is not linear",
-    ),
-    "in a sum": (lambda m, x, d: abs(x).sum() <= 1, "is not linear"),
-    "negative": (
-        lambda m, x, d: m.constraint("k", abs(x) <= -1),
-        r"k\[ann\]: the lower end 1 is above the upper end",
-    ),
-    "of itself": (
-        lambda m, x, d: abs(abs(x)),
-        "absolute value of a logarithm, power or absolute value",
-    ),
-    "in a logarithm": (lambda m, x, d: log(abs(x)), "logarithm of"),
-    "times a variable": (lambda m, x, d: abs(x) * x, "not linear"),
-}

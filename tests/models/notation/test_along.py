@@ -353,50 +353,6 @@ def test_a_large_sparse_parameter_is_never_dense():
         model.compile()
 
 
-WRONG = {
-    "shift along another index": (
-        lambda m, x, y: x.shift(T),
-        r"shift of x\[n,i\] along <Index t: 4 steps 0, 1, 2, 3>: expecte",
-    ),
-    "shift by half": (lambda m, x, y: y.shift(T, 0.5), "whole number"),
-    "cumsum along another": (lambda m, x, y: x.cumsum(T), "cumsum of x"),
-    "groups of a user that is missing": (
-        lambda m, x, y: x.groupby({"ann": "a"}, "g"),
-        "has no user 'bob'",
-    ),
-    "groups with a number for a name": (
-        lambda m, x, y: x.groupby(OWNER, 3),
-        "groups of .* cannot be called 3",
-    ),
-    "groups of two indices": (lambda m, x, y: x.groupby(np.ones((3, 2)), "g"), "over one index"),
-    "unknown group": (
-        lambda m, x, y: x.groupby(OWNER, Index("g", ["ml"], "team")),
-        r"the owner of groups of x\[n,i\] of user 'bob' is 'web', which ",
-    ),
-    "no group": (
-        lambda m, x, y: x.groupby({"ann": "a", "bob": None, "cat": "b"}, "g"),
-        r"the owner of groups of x\[n,i\] of user 'bob' is None, which i",
-    ),
-    "groups called as an index": (
-        lambda m, x, y: x.groupby(OWNER, "i").sum(),
-        "groups are called 'i'",
-    ),
-    "shift of a logarithm": (lambda m, x, y: log(y).shift(T), "is not linear"),
-    "a mean of nothing": (lambda m, x, y: y[:, :0].mean(T), "is over nothing"),
-    "nothing in common": (lambda m, x, y: m.parameter("a", I, [1, 2]) @ y, "no index in common"),
-    "shape of a sparse parameter": (
-        lambda m, x, y: m.parameter("a", (N, T), sp.eye(3)),
-        r"shape \(3, 3\), expected \(3",
-    ),
-    "NaN in a sparse parameter": (
-        lambda m, x, y: m.parameter(
-            "a", (N, I), sp.coo_array(([np.nan], ([1], [0])), shape=(3, 2))
-        ),
-        r"parameter 'a' of user 'bob' and server 's1' is nan",
-    ),
-}
-
-
 def arcs_of(names=("tail", "head")):
     table = pd.DataFrame(
         {names[0]: ["a", "a", "b", "a"], names[1]: ["b", "c", "c", "b"]},

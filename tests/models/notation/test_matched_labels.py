@@ -3,60 +3,23 @@
 from __future__ import annotations
 
 import doctest
-from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
-import fairlp_research
 from fairlp import Index, Instance, Model
 from fairlp.errors import FairlpError, InstanceError, ModelError
-from fairlp.models.notation.labels import LONGEST_LABEL
-from fairlp_clusters.dues.weights import with_weights
 from paths import DOCS
 from profiles import many
 
 K = Index("k", ["a", "b", "c"])
-HUGE = 10**400
 
 
 def over_k():
     model = Model("m")
     return model, model.variable("x", K)
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        ({"ann", "bob"}, "a set, which has no order"),
-        (frozenset({"ann"}), "a frozenset, which has no order"),
-        (5, r"is given 5; expected a list of labels, such as range\(3\)"),
-        (None, "is given None; expected a list"),
-        ("ann", "given 'ann'"),
-        ([["a"], ["b"]], r"has \['a'\] at position 0"),
-        ([1.0, float("nan")], "at position 1"),
-        (["a\ud800"], "half of a character"),
-        (["a" * (LONGEST_LABEL + 1)], "100,001 letters; expected at most 100,000"),
-        (pd.DataFrame({"a": [1]}), "expected a list of labels"),
-        (np.zeros((2, 2)), "expected a list of labels"),
-    ],
-    ids=range(11),
-)
-def test_labels_that_have_no_order_or_cannot_be_written_are_refused(labels, message):
-    with pytest.raises(ModelError, match=message):
-        Index("k", labels)
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [["a", "b"], ("a", "b"), {"a": 1, "b": 2}, {"a": 1, "b": 2}.keys(), np.array(["a", "b"])],
-)
-def test_what_has_an_order_gives_labels(labels):
-    assert list(Index("k", labels)) == ["a", "b"]
 
 
 @pytest.mark.parametrize("axis", ["users", "servers", "resources"])
@@ -68,84 +31,6 @@ def test_what_has_an_order_gives_labels(labels):
 def test_labels_of_an_instance_are_a_list(axis, labels):
     with pytest.raises(InstanceError, match=axis.removesuffix("s")):
         Instance.from_arrays([[1]], [[3]], **{axis: labels})
-
-
-def test_masked_entries_are_no_numbers():
-    model, x = over_k()
-    masked = np.ma.array([1, 2, -999], mask=[0, 0, 1])
-    for use in (
-        lambda: x <= masked,
-        lambda: model.parameter("p", K, masked),
-        lambda: model.variable("y", K, upper=masked),
-        lambda: x <= [1, 2, np.ma.masked],
-    ):
-        with pytest.raises(ModelError, match=r"masked|nan|NaN"):
-            use()
-    full = np.ma.array([1, 2, 3], mask=[0, 0, 0])
-    assert model.parameter("q", K, full).values.tolist() == [1, 2, 3]
-    with pytest.raises(InstanceError, match="masked"):
-        Instance.from_arrays(np.ma.array([[1.0, 2.0]], mask=[[0, 1]]), [[3, 3]])
-    with pytest.raises(ModelError, match="'p' of k 'b'"):
-        model.parameter("p", K, pd.Series([1, pd.NA, 2], index=list("abc"), dtype="Int64"))
-
-
-def test_text_is_no_number():
-    model, x = over_k()
-    for use in (
-        lambda: x <= "1",
-        lambda: x <= ["1", "2", "3"],
-        lambda: "2" * x,
-        lambda: model.parameter("p", K, ["1", "2", "3"]),
-        lambda: model.variable("y", upper="3"),
-        lambda: Instance.from_arrays([["1"]], [[3]]),
-        lambda: Instance.from_arrays([[1]], [[3]], weights=["1"]),
-    ):
-        with pytest.raises(FairlpError, match=r"text|str|numbers"):
-            use()
-
-
-@pytest.mark.parametrize("number", [Fraction(1, 4), Decimal("0.25"), np.longdouble(0.25), 0.25])
-def test_every_kind_of_number_is_taken_everywhere(number):
-    model, x = over_k()
-    y = model.variable("y", upper=number)
-    model.constraint("k", x <= [number, 1, 1])
-    model.constraint("y", number * y <= number)
-    model.maximize(x.sum() + y + model.parameter("p", (), number) * y)
-    assert model.solve().objective == pytest.approx(0.25 + 2 + 0.25 * 1.25)
-    assert Instance.from_arrays([[number]], [[1]]).demands[0, 0] == 0.25
-
-
-@pytest.mark.parametrize(
-    "number", [HUGE, -HUGE, Fraction(HUGE, 3), Decimal("1e400"), np.longdouble("1e400")]
-)
-def test_numbers_beyond_floats_are_refused_in_words(number):
-    model, x = over_k()
-    y = model.variable("y")
-    ghodsi = fairlp.examples.ghodsi()
-    for use in (
-        lambda: number * y,
-        lambda: y <= number,
-        lambda: x <= [number, 1, 1],
-        lambda: model.parameter("p", K, [number, 1, 1]),
-        lambda: model.variable("z", upper=number),
-        lambda: Instance.from_arrays([[number]], [[3]]),
-        lambda: Instance.from_arrays([[1]], [[3]], weights=[number]),
-        lambda: fairlp_research.frontier(ghodsi, [number]),
-        lambda: with_weights(ghodsi, {"A": number}),
-    ):
-        with pytest.raises(FairlpError) as caught:
-            use()
-        assert len(str(caught.value)) < 400
-
-
-def test_a_series_over_tuples_is_matched_with_an_index_of_tuples():
-    pairs = pd.MultiIndex.from_product([["a", "b"], [1, 2]], names=["u", "v"])
-    model = Model("m")
-    w = model.variable("w", Index("k", pairs), upper=3)
-    owner = pd.Series(["p", "q", "q", "p"], index=pairs)
-    model.constraint("group", w.groupby(owner.iloc[::-1]).sum() <= 1)
-    model.maximize((w * owner.map({"p": 1, "q": 2})).sum())
-    assert model.solve().objective == pytest.approx(3)
 
 
 @settings(max_examples=many(400))

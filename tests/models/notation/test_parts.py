@@ -96,22 +96,6 @@ def test_labelled_numbers_fix_what_they_have():
     assert x.lower[[5, 6]].tolist() == [3, 4]
 
 
-WRONG = {
-    "an unknown label": (lambda x: x.fix({("ann", 12): 1}), "names hour 12, which is unknown"),
-    "a label twice": (
-        lambda x: x.fix(pd.Series([1, 2], pd.MultiIndex.from_tuples([("ann", 8), ("ann", 8)]))),
-        "user 'ann' and hour 8 twice",
-    ),
-    "NaN": (lambda x: x.fix({("ann", 8): np.nan}), r"fixed value of variable 'x' of user 'ann' and hour 8 is NaN"),
-    "text": (lambda x: x.fix({("ann", 8): "one"}), "must be numbers"),
-    "what does not exist": (lambda x: x.fix({("bob", 8): 1}), "hour 8 is for an element that does not exist"),
-    "out of bounds": (lambda x: x["ann", 8].fix(10), r"x\[ann,8\] is fixed at 10, outside its bounds 0 and 9"),
-    "crossed bounds": (lambda x: x["ann"].set(lower=10), r"x\[ann,8\]: no number is between"),
-    "an element that is not there": (lambda x: x["bob", 8], "does not exist"),
-    "a label that is not there": (lambda x: x["bo"].fix(1), "did you mean 'bob'"),
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("case", [case for case in PARTS if case != "an alias"])
 def test_numbers_of_a_part_of_a_parameter_are_set_alone(case, sparse):

@@ -110,35 +110,3 @@ def test_a_range_follows_its_parameters():
 def test_ends_of_rows_that_do_not_exist_do_not_matter():
     ranged_model = model([1, 9], [3, 4], mask=[True, False])
     assert ranged_model["total"].rows == ["total[ann]"] and ranged_model.compile().row_upper[0] == 2
-
-
-WRONG = {
-    "crossed": (
-        lambda x: x.sum(I).between([1, 4], [2, 3]),
-        r"constraint k\[bob\]: the lower end 4 is above the upper end 3",
-    ),
-    "crossed numbers": (
-        lambda x: x.sum().between(4, 3),
-        "constraint k: the lower end 4 is above the upper end 3",
-    ),
-    "chained": (
-        lambda x: 0 <= x <= 1,
-        r"no truth value.*x.between\(low, high\)",
-    ),
-    "variables": (
-        lambda x: x.between(x, 3),
-        r"the lower end \(x\[n,i\]\) of the range of x\[n,i\] has variables",
-    ),
-    "NaN": (lambda x: x.between(0, np.nan), "the upper end of the range of .* is nan"),
-    "wrong infinity": (lambda x: x.between(np.inf, None), "the lower end .* is inf"),
-    "neither": (lambda x: x.between(None, np.inf), "neither a lower nor an upper end"),
-    "shape": (
-        lambda x: x.between([1, 2, 3], 4),
-        r"has shape \(3,\), expected \(2, 2\) \(2 user × 2 server\)",
-    ),
-    "labels": (
-        lambda x: x.sum(I).between({"ann": 1, "bobb": 2}, 4),
-        "names user 'bobb', which is unknown; did you mean 'bob'",
-    ),
-    "no numbers": (lambda x: x.between("a", 4), "must be numbers"),
-}

@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
@@ -203,25 +202,6 @@ def test_what_belongs_to_a_helper_goes_with_it_and_not_before():
 
 M = Model("wrong", indices=(N,))
 X, Z, FREE = M.variable("x", N, upper=5), M.variable("z", N, binary=True), M.variable("free", N)
-WRONG = {
-    "no binary": (lambda: M.indicator("k", X, X <= 1), "is no binary variable; declare it binary"),
-    "a sum": (lambda: M.indicator("k", Z.sum(), X <= 1), "is no binary variable"),
-    "no relation": (lambda: M.indicator("k", Z, X), "expected left <= right"),
-    "no bound": (lambda: M.indicator("k", Z, FREE <= 1), r"how large free\[ann\] can be; give variable 'free' bounds"),
-    "no lower": (lambda: M.indicator("k", Z, FREE - X <= 1), r"free\[ann\]"),
-    "no such value": (lambda: M.indicator("k", Z, X <= 1, active=2), "active at 2; expected 1 or 0"),
-    "negative M": (lambda: M.indicator("k", Z, X <= 1, big_m=-1), "a big_m of -1"),
-    "not along": (lambda: M.sos1("k", X, R), r"expected one of its indices"),
-    "numbers": (lambda: M.semicontinuous("k", 3, 1), "expected a variable, or what is linear"),
-    "endless": (lambda: M.sos2("k", FREE, N), "give variable 'free' bounds"),
-    "one point": (lambda: M.piecewise("k", X, [1], [1]), "has 1 breakpoints; expected two or more"),
-    "falling": (lambda: M.piecewise("k", X, [0, 2, 1], [1, 2, 3]), "are expected to rise"),
-    "of another count": (lambda: M.piecewise("k", X, [0, 1, 2], [1, 2]), "values of k.*shape|shape"),
-    "other labels": (
-        lambda: M.piecewise("k", X, [0, 1], pd.DataFrame([[0, 1]] * 3, index=["ann", "bob", "eve"])), "eve|cat",
-    ),
-    "taken": (lambda: M.semicontinuous("x_late", X, 1) and M.piecewise("x", X, [0, 1], [0, 1]), "used twice"),
-}  # fmt: skip
 
 
 def test_a_big_m_of_the_users_own_stands_where_bounds_do_not():

@@ -47,34 +47,17 @@ def point():
     return Point()
 
 
-def test_formulas_of_every_kind_have_the_values_of_numpy(point):
+def test_formulas_that_are_not_drawn_have_the_values_of_numpy(point):
     d, x, y, z = point.d, point.x, point.y, point.z
     X, Y, Z, D = point.x_values, point.y_values, point.z_value, point.costs
     m = N.alias("m")
-    earlier = np.column_stack([np.zeros(3), X[:, :-1]])
     cases = [
-        (z + 3, Z + 3),
-        (x.sum(), X.sum()),
-        (x.sum(T), X.sum(1)),
-        (d * x - z, D[:, None] * X - Z),
-        (x / d, X / D[:, None]),
-        (x - x.shift(T), X - earlier),
-        (x.cumsum(T), X.cumsum(1)),
         (x[:, 1:3], X[:, 1:3]),
-        (x["bob"], X[1]),
-        (x["bob", 9] - y["cat"], X[1, 1] - Y[2]),
-        (2 * y, 2 * Y),
-        (d @ x, D @ X),
-        (abs(x), abs(X)),
         (abs(x).sum(T) * d, abs(X).sum(1) * D),
-        (x**2 + z, X**2 + Z),
         ((d * x.sum(T) ** 2).sum() - abs(z), D @ X.sum(1) ** 2 - abs(Z)),
-        (log(x + 9), np.log(X + 9)),
         (power(x + 9, 0.5).sum(N), np.sqrt(X + 9).sum(0)),
         (y[m] - 1 * y, Y[:, None] - Y[None, :]),
-        (d, D),
         (log(d), np.log(D)),
-        (x.groupby({"ann": "ml", "bob": "web", "cat": "ml"}, "team").sum(), [X[0] + X[2], X[1]]),
     ]
     for formula, expected in cases:
         value = point.solution.value(formula)

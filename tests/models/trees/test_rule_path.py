@@ -290,13 +290,6 @@ def test_the_certificate_asks_where_each_user_came_to():
     assert "'carl'" in replace(answer, reached=never_blocked).certify().message
 
 
-class Squares(fairlp.NodeRule):
-    """No line: what it says of growth is not how it grows."""
-
-    def measures(self, usage):
-        return (usage**2,)
-
-
 def test_a_rule_may_divide_in_rationals():
     """Also where a node uses nothing of a resource, and before anybody has a task."""
 

@@ -252,12 +252,6 @@ def test_a_run_in_which_every_job_is_refused_ends():
     assert np.isnan(run.finish).tolist() == [True, False, True] and run.finish[1] == 3
 
 
-# Runs of a few seconds, as people try them first: what was in use is seen without saying how often
-# to look.
-
-CLUSTER = fairlp.Instance.from_arrays([[1]], [[4]], resources=["cpu"])
-
-
 # A simulation that prints itself, demands in other units, and a mechanism that gives more than was
 # asked for.
 

@@ -6,7 +6,6 @@ import json
 import os
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
@@ -139,42 +138,6 @@ def file_of_study(tmp_path_factory):
     """The Parquet file of a study: its table and its bytes."""
     path = PLAIN.run().write(tmp_path_factory.mktemp("whole") / "r.parquet")
     return parquet.read_table(path), path.read_bytes()
-
-
-def renamed(table, old, new):
-    return table.rename_columns([new if name == old else name for name in table.column_names])
-
-
-def with_column(table, name, values):
-    return table.set_column(table.column_names.index(name), name, pa.array(values))
-
-
-def with_definition(table, **changes):
-    header = json.loads(table.schema.metadata[METADATA])
-    header["definition"] |= changes
-    return table.replace_schema_metadata({METADATA: json.dumps(header)})
-
-
-WRONG = {
-    "no key": lambda t: t.drop_columns("key"),
-    "no point": lambda t: t.drop_columns("point"),
-    "no parameter": lambda t: t.drop_columns("users"),
-    "another name": lambda t: renamed(t, "users", "usesr"),
-    "two of a name": lambda t: renamed(t, "users", "resources"),
-    "a point too high": lambda t: with_column(t, "point", [0, 1, 2, 3]),
-    "a negative point": lambda t: with_column(t, "point", [0, 0, 1, -1]),
-    "points of another key": lambda t: with_column(t, "point", [1, 1, 0, 0]),
-    "points that are text": lambda t: with_column(t, "point", ["a", "b", "c", "d"]),
-    "points with gaps": lambda t: with_column(t, "point", [0, None, 1, 1]),
-    "keys that are numbers": lambda t: with_column(t, "key", [1, 2, 3, 4]),
-    "lists": lambda t: with_column(t, "users", [[1]] * 4),
-    "statistics that are text": lambda t: with_column(t, t.column_names[-1], ["a"] * 4),
-    "errors that are numbers": lambda t: renamed(t, t.column_names[-1], "error"),
-    "no grid": lambda t: with_definition(t, grid=None),
-    "a grid that is none": lambda t: with_definition(t, grid=[[1]]),
-    "no name": lambda t: with_definition(t, name=None),
-    "runs that are text": lambda t: with_definition(t, runs="many"),
-}
 
 
 @settings(deadline=None, max_examples=many(60))

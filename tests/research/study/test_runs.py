@@ -263,10 +263,6 @@ def test_a_run_that_fails_is_named_and_loses_no_other(tmp_path, log, backend, wo
     assert calls(log) == len(result.failed)  # failed runs are tried again
 
 
-def dies(instance, allocations):
-    os._exit(7)
-
-
 # Dask
 
 

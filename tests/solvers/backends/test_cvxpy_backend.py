@@ -8,7 +8,6 @@ from fairlp import Capability, Index, Model, Raw, Termination
 from fairlp.tolerances import CONFORMANCE, VERIFIED
 
 SOLVERS = fairlp.solvers()
-HERE = [name for name in SOLVERS.index[SOLVERS["available"]] if name.startswith("cvxpy:")]
 
 
 def with_a_free_variable():

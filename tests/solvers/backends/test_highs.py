@@ -16,7 +16,6 @@ from fairlp.errors import (
     NoSolutionError,
     NotConvergedError,
 )
-from fairlp.models.notation.expressions import Expression
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.options import Options
 from fairlp.models.programs.program import LogTerms
@@ -206,13 +205,6 @@ def test_coefficients_that_cannot_matter_are_left_out_and_the_answer_is_verified
 # that meet.
 
 N = Index("n", ["ann", "bob"], "user")
-
-
-class Strange(Expression):
-    """An expression of somebody else's, that nothing here knows."""
-
-    degree = 1
-    indices = ()
 
 
 def model():

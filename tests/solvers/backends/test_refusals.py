@@ -8,7 +8,7 @@ import pytest
 import fairlp
 from fairlp import Index, Model
 from fairlp.errors import SolverError, SolverNotAvailableError
-from fairlp.solvers.backends import base, highs, ortools_backend
+from fairlp.solvers.backends import highs, ortools_backend
 
 
 def model():
@@ -21,11 +21,6 @@ def whole():
     whole_model.constraint("most", x.sum() <= 4.5)
     whole_model.maximize(x.sum())
     return whole_model
-
-
-def lacking(monkeypatch, module, *packages):
-    real = base.installed
-    monkeypatch.setattr(module, "installed", lambda name: name not in packages and real(name))
 
 
 def test_hipo_needs_extras_of_the_very_version(monkeypatch):

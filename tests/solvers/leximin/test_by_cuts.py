@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from fairlp import Index, Instance, Model
+from fairlp import Instance, Model
 from fairlp.errors import SolverError
 from fairlp.mechanisms.max_min import ladder
 from fairlp.models.paths.path import ConstantPath
@@ -123,9 +123,6 @@ def test_limits_that_end_where_a_resource_does_are_those_of_sums(seed, over):
     assert fairlp.allocate(tree, "h-drf", method="lp").totals.to_numpy() == pytest.approx(
         values, rel=1e-8
     )
-
-
-N = Index("n", ["ann", "bob"], "user")
 
 
 def tree(**options):
