@@ -254,6 +254,29 @@ def test_what_runs_though_no_queue_covers_it_is_no_matter_of_quotas(tmp_path):
     assert said(cluster, "pods run with it in ClusterQueues that do not cover it")
 
 
+def unmet(state, reserved="False"):
+    """The status of a Workload with an admission check."""
+    check = {"name": "budget", "state": state}
+    condition = {"type": "QuotaReserved", "status": reserved, "reason": "Pending"}
+    return {"conditions": [condition], "admissionChecks": [check]}
+
+
+@pytest.mark.parametrize("state", ["Retry", "Rejected", "Pending", "Ready"])
+@pytest.mark.parametrize("kind", ["Job", "Pod"])
+def test_a_workload_whose_check_failed_is_held(tmp_path, state, kind):
+    """Without quota, a check that is not done yet stops nothing: it is asked after the quota."""
+    items = [node("n1"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
+    waiting = workload("w", "a", 1, unmet(state))
+    waiting["metadata"]["ownerReferences"] = [{"kind": kind, "name": "w", "controller": True}]
+    items += [*running("a", 1, ["n1"]), waiting]
+    if kind == "Pod":
+        items.append(pod("w", requests=_CPU, labels={LABEL: "a"}))
+    snapshot = fairlp_clusters.snapshot(written(tmp_path, *items))
+    reasons = [f"admission check budget is {state}"] if state in ("Retry", "Rejected") else []
+    assert snapshot.held["reason"].tolist() == reasons
+    assert snapshot.waiting["tasks"].sum() == 1 - len(reasons)
+
+
 def test_what_is_nominal_borrowed_and_lendable_stands_beside(tmp_path):
     """16 cores; A 8 and B 4 nominal in a cohort, of which A keeps 2 for itself; B has 8; lone has 2 and runs 1.
 
