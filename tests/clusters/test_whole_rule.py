@@ -472,10 +472,6 @@ APPLICATIONS = {
 
 # All facts
 
-#: Facts that forbid the sentence, and do not yet.
-MISSED = {
-    "nodes go": "containers are looked for on nodes that go",
-}
 FACTS = {
     "kubernetes": PODS,
     "kueue": WORKLOADS,
@@ -487,12 +483,7 @@ FACTS = {
 
 def cases_of(table):
     return [
-        pytest.param(
-            scheduler,
-            plant,
-            id=f"{scheduler}: {fact}",
-            marks=pytest.mark.xfail(strict=True, reason=MISSED[fact]) if fact in MISSED else (),
-        )
+        pytest.param(scheduler, plant, id=f"{scheduler}: {fact}")
         for scheduler, facts in table.items()
         for fact, plant in facts.items()
     ]

@@ -112,7 +112,7 @@ def verdict(
     >>> import fairlp, fairlp_clusters
     >>> two = fairlp.Instance.from_arrays([[1], [1]], [[4]], users=["A", "B"])
     >>> verdict = fairlp_clusters.verdict(two, observed=[[3], [1]])
-    >>> verdict.is_fair, verdict.table.loc["B", ["has", "due"]].tolist(), verdict.table["short_jobs"]["B"]
+    >>> verdict.is_fair, verdict.table.loc["B", ["has", "due"]].tolist(), int(verdict.table["short_jobs"]["B"])
     (False, [0.25, 0.5], 1)
     """
     facts = adjusted(facts_of(given, observed), weights, exclude)

@@ -164,7 +164,9 @@ def _jobs_of_rows(cluster: Cluster, rows_of_leaves: dict[Leaf, Row]) -> list[_Wa
         for row, count in tasks.items():
             row.since = first_time(row.since, job.since)
             priorities = (row.priority, request.priority)
-            row.priority = max((each for each in priorities if each is not None), default=None)
+            row.priority = max(
+                (priority for priority in priorities if priority is not None), default=None
+            )
             row.messages[request.message] += count * job.copies if request.message else 0
     return jobs
 
@@ -295,8 +297,8 @@ def _with_staying_tasks(
     for row in rows:
         running: Counter[int] = Counter()
         for k, count in row.running.items():
-            stays = k in staying.get(row, {})
-            running[server_of[row] if stays else int(position[k])] += count
+            is_staying = k in staying.get(row, {})
+            running[server_of[row] if is_staying else int(position[k])] += count
         row.running = dict(running)
         mask = np.zeros(len(servers), dtype=bool)
         mask[position[is_open if row.allowed is None else is_open & row.allowed]] = True

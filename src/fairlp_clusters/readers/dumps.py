@@ -352,16 +352,13 @@ def _require_distinct(dumps: Sequence[Dump], times: pd.DatetimeIndex, source: Ti
     )
 
 
-#: Units of durations, by the texts that people write.
-_UNITS = {
-    timedelta(seconds=1): ("s", "sec", "second", "seconds"),
-    timedelta(minutes=1): ("m", "min", "minute", "minutes"),
-    timedelta(hours=1): ("h", "hour", "hours"),
-    timedelta(days=1): ("d", "day", "days"),
-    timedelta(weeks=1): ("w", "week", "weeks"),
-}
-_UNIT_OF = {text: unit for unit, texts in _UNITS.items() for text in texts}
-_DURATION = re.compile(r"\s*+([0-9]++(?:\.[0-9]*+)?|\.[0-9]++)\s*+([a-z]*+)\s*+", re.IGNORECASE)
+#: Seconds of units of durations, by their first letter.
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_DURATION = re.compile(
+    r"\s*+([0-9]++(?:\.[0-9]*+)?|\.[0-9]++)\s*+"
+    r"(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?|)\s*+",
+    re.IGNORECASE,
+)
 
 
 def duration(value: str | float | timedelta | None, name: str) -> timedelta | None:
@@ -376,8 +373,9 @@ def duration(value: str | float | timedelta | None, name: str) -> timedelta | No
     try:
         if not isinstance(value, timedelta):
             match = _DURATION.fullmatch(str(value))
-            length = float(match[1]) * _UNIT_OF[match[2].lower() or "h"] if match else None
-    except (KeyError, OverflowError):
+            unit = _SECONDS[(match[2] or "h")[0].lower()] if match else 0
+            length = timedelta(seconds=float(match[1]) * unit) if match else None
+    except OverflowError:
         length = None
     if not isinstance(length, timedelta) or length <= timedelta(0):
         raise InstanceError(

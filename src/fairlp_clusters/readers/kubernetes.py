@@ -541,8 +541,8 @@ class KubernetesReader:
             return False
         add_amounts(free, dict(leaf.demand), -1)
         ending = self.cluster.ending.get(pod.nominated, {})
-        for name, taken in leaf.demand:  # it takes the place of what ends there
-            ending[name] = max(ending.get(name, 0.0) - taken, 0.0)
+        for name, demand in leaf.demand:  # it takes the place of what ends there
+            ending[name] = max(ending.get(name, 0.0) - demand, 0.0)
         self.cluster.run(leaf, pod.nominated, pod.where)
         action = "it counts as one that runs there"
         self.note(*pod.where, f"node {pod.nominated!r} is kept for it (nominatedNodeName)", action)

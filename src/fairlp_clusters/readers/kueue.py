@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -88,6 +88,8 @@ _POD = "Pod"
 _CREATED_BY_PEOPLE = ("Deployment", "DaemonSet", "CronJob", "static", _POD)
 #: Reasons of Evicted by which a Workload gets a new turn: when it was evicted.
 _NEW_TURN = ("PodsReadyTimeout", "AdmissionCheck")
+#: States of an admission check by which a Workload loses its quota.
+_FAILED_CHECKS = ("Retry", "Rejected")
 #: Reasons of QuotaReserved of Workloads that wait in vain.
 _REFUSALS = ("Inadmissible", "ExceedsMaxQuota")
 #: The kinds of a quota, and their fields.
@@ -317,10 +319,10 @@ class Kueue:
         owners = [f"{kind}/{owner}"]
         if kind == _POD:  # a group of pods has several
             names = (text_at(e, "name") for e in list_at(manifest, "metadata", "ownerReferences"))
-            owners += [f"{_POD}/{each}" for each in names]
+            owners += [f"{_POD}/{pod_name}" for pod_name in names]
         elif kind != _JOB:
             owners.append(f"/{owner}")
-        self._workload_of |= {(namespace, each): key for each in owners}
+        self._workload_of |= {(namespace, owner): key for owner in owners}
 
         conditions = {text_at(entry, "type"): entry for entry in list_at(status, "conditions")}
         if _status(conditions, "Finished") == "True":
@@ -328,7 +330,8 @@ class Kueue:
         admission = mapping_at(status, "admission")
         gate = _workload_gate(spec, status, conditions)
         if admission:  # it holds its quota, whether or not its pods exist already
-            gate = _pending_checks(status, conditions)
+            is_admitted = _status(conditions, "Admitted") == "True"
+            gate = "" if is_admitted else _checks(status, ("Pending", *_FAILED_CHECKS))
         since = value_at(manifest, "metadata", "creationTimestamp", kind=str)
         priority = value_at(spec, "priority", kind=int)
         common = Pod(
@@ -457,8 +460,8 @@ class Kueue:
         if self._root_of(name) in self._roots_with_held_quota:
             left_out.append(HELD_QUOTA)
         flavors = (self._flavors.get(flavor, _Flavor()) for _, flavor in queue.quotas)
-        asks = not pod.annotations.keys().isdisjoint(_TOPOLOGIES)
-        if asks or any(flavor.has_topology for flavor in flavors):
+        asks_for_topology = not pod.annotations.keys().isdisjoint(_TOPOLOGIES)
+        if asks_for_topology or any(flavor.has_topology for flavor in flavors):
             left_out.append(_TOPOLOGY)
         return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
 
@@ -576,7 +579,9 @@ class Kueue:
         queue = self._queues[name]
         demanded = {resource for resource, _ in pod.demand}
         if not (pod.node or pod.gate or pod.has_quota):
-            pod = pod._replace(gate=self._stopped(pod, name) or self._excess(pod, 1))
+            workload = self._workloads.get(self._key_of(pod))
+            gate = workload.pods[0].gate if workload and workload.is_of_pods else ""
+            pod = pod._replace(gate=gate or self._stopped(pod, name) or self._excess(pod, 1))
 
         covered = {PODS, *(resource for resource, _ in queue.quotas)}
         uncovered = {resource: 0.0 for resource, _ in pod.demand if resource not in covered}
@@ -652,7 +657,9 @@ class Kueue:
         reserved: dict[str, dict[Column, Fraction]] = {path: {} for path in highest_first}
         for path in reversed(highest_first):
             quotas = rows[path].quotas if path in rows else {}
-            add_amounts(owned[path], {column: each["nominal"] for column, each in quotas.items()})
+            add_amounts(
+                owned[path], {column: amounts["nominal"] for column, amounts in quotas.items()}
+            )
             for column, total in owned[path].items():
                 lending = quotas.get(column, {}).get("lending", total)
                 reserved[path][column] = max(total - lending, Fraction(0))
@@ -892,6 +899,9 @@ def _workload_gate(spec: Record, status: Record, conditions: dict[str, Record]) 
     reserved = conditions.get("QuotaReserved")
     if text_at(reserved, "reason") in _REFUSALS:
         return text_at(reserved, "message")
+    failed = _checks(status, _FAILED_CHECKS)
+    if failed and _status(conditions, "QuotaReserved") != "True":
+        return failed
     if _status(conditions, "Requeued") == "False":
         time = text_at(status, "requeueState", "requeueAt")
         message = text_at(conditions["Requeued"], "message")
@@ -899,13 +909,12 @@ def _workload_gate(spec: Record, status: Record, conditions: dict[str, Record]) 
     return ""
 
 
-def _pending_checks(status: Record, conditions: dict[str, Record]) -> str:
-    """Return the admission checks that a Workload with quota waits for; empty for none."""
-    checks = {} if _status(conditions, "Admitted") == "True" else status
+def _checks(status: Record, states: Collection[str]) -> str:
+    """Return the admission checks that are in one of these states; empty for none."""
     return ", ".join(
         f"admission check {text_at(check, 'name')} is {text_at(check, 'state')}"
-        for check in list_at(checks, "admissionChecks")
-        if text_at(check, "state") not in ("Ready", "")
+        for check in list_at(status, "admissionChecks")
+        if text_at(check, "state") in states
     )
 
 

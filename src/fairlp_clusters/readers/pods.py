@@ -618,7 +618,8 @@ POOL_MAY_ADD = "nodes that NodePool"
 SLICES = "time slices of GPUs"
 SHARDS = "shards of GPUs"
 NOMINATED = "a node that the scheduler has chosen (nominatedNodeName)"
-NEVER_DECIDED = (HELD_QUOTA, LIMIT_OF_POOL, POOL_MAY_ADD, SLICES, SHARDS, NOMINATED)
+GOING_NODES = "nodes that are decommissioning"
+NEVER_DECIDED = (HELD_QUOTA, LIMIT_OF_POOL, POOL_MAY_ADD, SLICES, SHARDS, NOMINATED, GOING_NODES)
 
 
 def only_other_constraints(message: str) -> bool:

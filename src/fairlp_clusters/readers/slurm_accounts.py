@@ -249,7 +249,7 @@ class Accounts:
     def _put_past(self, cluster: Cluster) -> None:
         """Put what accounts and users have used on their queues, in CPUs times half-lives."""
         figures = cluster.share_figures.items()
-        used = {path: each["usage"] for path, each in figures if each.get("usage", 0.0) > 0}
+        used = {path: row["usage"] for path, row in figures if row.get("usage", 0.0) > 0}
         place = "the half-life of past use"
         half_life = _DEFAULT_HALF_LIFE if self.half_life is None else self.half_life
         if used and self.half_life is None:

@@ -140,15 +140,15 @@ def hosts(text: str) -> list[str]:
     return names
 
 
-def _range(entry: str, text: str, what: str) -> tuple[range, int]:
+def _range(entry: str, text: str, kind: str) -> tuple[range, int]:
     """Return the numbers of a range such as ``01-03`` or ``1-10:3``, and the digits of its first."""
     match = _RANGE.fullmatch(entry)
-    if match is None or (what == _HOSTS and match["step"]):
-        raise EntryError(f"{shown(text)} is no list of {what}: {shown(entry)} is no range")
+    if match is None or (kind == _HOSTS and match["step"]):
+        raise EntryError(f"{shown(text)} is no list of {kind}: {shown(entry)} is no range")
     first = int(match["first"])
     last = int(match["last"] or first)
     if last < first:
-        raise EntryError(f"{shown(text)} is no list of {what}: {shown(entry)} runs down")
+        raise EntryError(f"{shown(text)} is no list of {kind}: {shown(entry)} runs down")
     return range(first, last + 1, max(int(match["step"] or 1), 1)), len(match["first"])
 
 

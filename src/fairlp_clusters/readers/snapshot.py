@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Unpack
 
 import pandas as pd
@@ -103,24 +103,24 @@ class Snapshot:
     scheduler: str
     held: pd.DataFrame
     hidden: pd.Series[float]
-    shares: pd.DataFrame = field(default_factory=pd.DataFrame)
-    tenants: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
-    jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
-    plugin: str = ""
-    history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
-    waiting_jobs: pd.DataFrame = field(default_factory=pd.DataFrame)
-    asleep: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
-    pieces: pd.DataFrame = field(default_factory=pd.DataFrame)
-    preemption: str = ""
-    no_fair_sharing: str = ""
-    no_verdict: str = ""
-    limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
-    node_count: int = 0
+    shares: pd.DataFrame
+    tenants: pd.Series[str]
+    jobs: pd.Series[int]
+    plugin: str
+    history: pd.Series[float]
+    waiting_jobs: pd.DataFrame
+    asleep: pd.Series[str]
+    kept: pd.Series[str]
+    ending: pd.DataFrame
+    pieces: pd.DataFrame
+    preemption: str
+    no_fair_sharing: str
+    no_verdict: str
+    limits_reached: pd.Series[str]
+    node_count: int
+    version: str
     time: pd.Timestamp = pd.NaT  # type: ignore[assignment]
-    version: str = ""
     files: tuple[str, ...] = ()
-    kept: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
-    ending: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @lists(formulations.options.FairTasksOptions)
     def fair_with_past(

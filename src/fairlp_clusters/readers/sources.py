@@ -88,8 +88,8 @@ def not_read(text: str) -> str | None:
     for name, (keys, beginning) in NOT_READ.items():
         # A quote in a text of JSON has a backslash before it: what people write is no key.
         pattern = rf'(?<!\\)"(?:{keys})"\s*:' if is_json(text) else rf"\s*(?:{beginning})"
-        found = re.search if is_json(text) else re.match
-        if found(pattern, start):
+        search = re.search if is_json(text) else re.match
+        if search(pattern, start):
             return name
     return None
 

@@ -38,6 +38,7 @@ from .cluster import (
     text_at,
     value_at,
 )
+from .pods import GOING_NODES
 from .rows import Allowed
 from .sources import END, is_xml, members
 from .yarn_queues import (
@@ -89,6 +90,7 @@ class YarnReader:
         self.applications: dict[str, tuple[Record, str]] = {}
         self.nodes: set[str] = set()
         self.nodes_of_state: Counter[str] = Counter()
+        self.going: set[str] = set()  # partitions with nodes that take no new containers
         #: Of queues that stand for one user: its limit, and what the user has.
         self.user_limits: dict[str, UserLimit] = {}
         self.use_of_users: dict[str, Resources] = defaultdict(dict)
@@ -151,6 +153,7 @@ class YarnReader:
             message = "it takes no new containers (DECOMMISSIONING)"
             self.note(*where, message, "it counts with what it runs")
             free = {}
+            self.going.add(partition)
         else:
             self.pieces[partition].append(free)
         capacity = self.capacities.setdefault(partition, {})
@@ -308,7 +311,6 @@ class YarnReader:
             self.cluster.run(container, server, where, parts)
 
         message = _diagnostics(entry)
-        request = Request(priority, message)
         since = _time(entry.get("startedTime"))
         is_held = entry["state"] != "RUNNING" and _HELD.search(message) is not None
         for count, demand, partition in waiting_containers:
@@ -316,7 +318,8 @@ class YarnReader:
             if is_held:
                 self.cluster.hold(leaf, count, message)
             else:
-                self.cluster.wait(leaf, count, since, request)
+                left_out = (GOING_NODES,) if partition in self.going else ()
+                self.cluster.wait(leaf, count, since, Request(priority, message, left_out))
         if waiting_containers or entry["state"] == "RUNNING":
             return
         if is_held:

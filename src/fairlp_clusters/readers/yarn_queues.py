@@ -251,8 +251,11 @@ class YarnQueues:
             amounts.append(effective if is_in_amounts else {})
             add_amounts(total, amounts[-1])
         largest = (
-            max((Fraction(amount, total[r]) for r, amount in each.items() if amount), default=None)
-            for each in amounts
+            max(
+                (Fraction(amount, total[r]) for r, amount in of_child.items() if amount),
+                default=None,
+            )
+            for of_child in amounts
         )
         return [None if part is None else float(part) for part in largest]
 

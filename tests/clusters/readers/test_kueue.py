@@ -254,23 +254,27 @@ def test_what_runs_though_no_queue_covers_it_is_no_matter_of_quotas(tmp_path):
     assert said(cluster, "pods run with it in ClusterQueues that do not cover it")
 
 
-@pytest.mark.slow
-def test_weighted_shares_beside_those_that_kueue_tells(tmp_path):
-    """B has 4 cores beyond its 4, of the 12 that its cohort has: 1000 · 4 / 12, over its weight of 2."""
-    items = [node("n1"), node("n2")]
-    items += queue("A", [group({"default": {"cpu": nominal(8)}})], weighted_share=0)
-    items += queue("B", [group({"default": {"cpu": nominal(4)}})], weight=2, weighted_share=166)
-    cluster = fairlp_clusters.snapshot(written(tmp_path, *items, *running("B", 8, ["n1"])))
-    printed = cluster.shares[["weighted_share", "told"]]
-    assert printed.loc["all/B"].tolist() == pytest.approx([1000 / 12 * 4 / 2, 166])
-    assert printed.loc["all/A"].tolist() == [0, 0] and math.isnan(cluster.shares.loc["all", "told"])
-    table = fairlp_clusters.fair_shares(cluster, by="queue")
-    assert table.loc["all/B", ["weighted_share", "told"]].tolist() == pytest.approx([1000 / 6, 166])
-    page = tmp_path / "page.html"
-    fairlp_clusters.report(cluster, page)
-    text = page.read_text(encoding="utf-8")
-    for word in ("weighted share", "nominal", "lendable", "or the nominal quota"):
-        assert word in text, word
+def unmet(state, reserved="False"):
+    """The status of a Workload with an admission check."""
+    check = {"name": "budget", "state": state}
+    condition = {"type": "QuotaReserved", "status": reserved, "reason": "Pending"}
+    return {"conditions": [condition], "admissionChecks": [check]}
+
+
+@pytest.mark.parametrize("state", ["Retry", "Rejected", "Pending", "Ready"])
+@pytest.mark.parametrize("kind", ["Job", "Pod"])
+def test_a_workload_whose_check_failed_is_held(tmp_path, state, kind):
+    """Without quota, a check that is not done yet stops nothing: it is asked after the quota."""
+    items = [node("n1"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
+    waiting = workload("w", "a", 1, unmet(state))
+    waiting["metadata"]["ownerReferences"] = [{"kind": kind, "name": "w", "controller": True}]
+    items += [*running("a", 1, ["n1"]), waiting]
+    if kind == "Pod":
+        items.append(pod("w", requests=_CPU, labels={LABEL: "a"}))
+    snapshot = fairlp_clusters.snapshot(written(tmp_path, *items))
+    reasons = [f"admission check budget is {state}"] if state in ("Retry", "Rejected") else []
+    assert snapshot.held["reason"].tolist() == reasons
+    assert snapshot.waiting["tasks"].sum() == 1 - len(reasons)
 
 
 def test_what_is_nominal_borrowed_and_lendable_stands_beside(tmp_path):
@@ -319,18 +323,6 @@ def test_flavors_without_labels_keep_their_own_quotas(tmp_path):
     shares = cluster.shares.loc["all/A"]
     assert shares["weighted_share"] == pytest.approx(1000 * 2 / 12)
     assert 16 * shares["lendable"] == pytest.approx(12)
-
-
-def test_a_dump_with_quotas_and_caps_is_audited(tmp_path):
-    """Of 16 cores A has 4 of its quota of 8, and waits; B has its 4: A could have 4 more."""
-    items = [node("n1"), node("n2")]
-    for name, cores in (("A", 8), ("B", 4)):
-        items += queue(name, [group({"default": {"cpu": nominal(cores, borrowing=0)}})])
-        items += running(name, 4, ["n1"])
-    items.append(workload("more", "A", 9))
-    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
-    audit = fairlp.audit(cluster.instance, cluster.observed, ["Pareto-optimal"])
-    assert audit.holds.tolist() == [False] and "4 more tasks" in audit.witness.iloc[0]
 
 
 def test_tasks_count_in_any_flavor_of_the_same_nodes(tmp_path):
@@ -392,23 +384,6 @@ def test_nominal_quotas_without_nodes_are_told_and_nothing_is_refused(tmp_path):
     assert "12 of 20 CPU in the nominal quota of queue 'all/A' have no node" in shared.notes
     assert said(cluster, "12 of 20 CPU of its guarantee have no node")
     assert fairlp.compare(cluster.instance)["h-drf"].tolist() == pytest.approx([8, 32], rel=1e-6)
-
-
-def test_what_a_workload_cannot_have_is_left_out(tmp_path):
-    items = [
-        node("n1"),
-        *queue("A", [group({"default": {"cpu": nominal(4)}})]),
-        workload("A", "A", 3),
-    ]
-    broken = [workload("B", "A", -3), workload("C", "A", 1), workload("D", "A", 1)]
-    broken[1]["status"] = {"admission": {"clusterQueue": "A", "podSetAssignments": ["*"]}}
-    broken[2]["status"] = admitted("A", 1)
-    broken[2]["status"]["admission"]["podSetAssignments"][0]["resourceUsage"]["cpu"] = "x"
-    cluster = fairlp_clusters.snapshot(written(tmp_path, *items, *broken))
-    assert list(cluster.instance.users) == ["ml/A"]
-    assert said(cluster, "count is -3") == [("Workload 'job-B'", "left out")]
-    assert said(cluster, "it is '*'; expected a mapping") == [("Workload 'job-C'", "left out")]
-    assert said(cluster, "'x' is no quantity") == [("Workload 'job-D'", "left out")]
 
 
 def test_a_workload_that_names_its_node_may_run_on_that_node_only(tmp_path):

@@ -469,15 +469,3 @@ def test_a_job_whose_named_node_is_only_in_use_lacks_room(tmp_path, fields, wait
     group = next(group for leaf, group in cluster.groups.items() if leaf.owner == "physics/bob")
     assert group.waiting == waits
     assert group.held == ({} if waits else {description: 1})
-
-
-def test_jobs_are_counted_as_squeue_counts_them(tmp_path):
-    """One job on two nodes is two tasks; of an array of 4 tasks on 2 nodes each, 1 may run at once."""
-    jobs = [
-        job(1, nodes="n[1-2]", node_count=wrapped(2), tres="cpu=4,node=2"),
-        job(2, nodes="", node_count=wrapped(2), tres="cpu=4,node=2", array_task_string="0-3%1"),
-        job(3, nodes="", state_reason="JobHeldUser"),
-    ]
-    cluster = read_dump(tmp_path, [node("n1"), node("n2")], jobs)
-    assert cluster.jobs.to_dict() == {"run": 1, "wait": 1, "are held": 4}
-    assert cluster.observed.tasks_array.sum() == 2 and cluster.waiting["tasks"].sum() == 2

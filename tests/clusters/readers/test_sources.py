@@ -14,7 +14,7 @@ import fairlp
 import fairlp_clusters
 from dump_files import kubernetes, places, slurm, yarn
 from fairlp.errors import FileFormatError, InstanceError
-from fairlp_clusters.readers.sources import scheduler_of, scheduler_of_beginning
+from fairlp_clusters.readers.sources import scheduler_of_beginning
 from kubernetes_dumps import node, pod, said, written
 from profiles import by_day
 
@@ -210,20 +210,3 @@ def test_the_first_key_of_a_file_shows_its_scheduler(tmp_path, text, scheduler):
     path = tmp_path / "large.json"
     path.write_text(text + " " * 10_000, encoding="utf-8")
     assert scheduler_of_beginning(path) == scheduler
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"nodes": [{"name": "n1"}]}',
-        '{"nodes": {"node": []}}',
-        '{"note": 1, "jobs": []}',
-        '{"nothing": 1}',
-        '[{"kind": "Pod"}]',
-        "Account|User|Share\n",
-    ],
-)
-def test_where_the_first_key_does_not_show_it_all_of_the_file_is_read(tmp_path, text):
-    path = tmp_path / "file.json"
-    path.write_text(text, encoding="utf-8")
-    assert scheduler_of_beginning(path) == scheduler_of(path)

@@ -63,30 +63,6 @@ def test_cohorts_and_cluster_queues_are_a_tree(tmp_path):
     assert said_of_red["lending"] == {"memory": 1024}
 
 
-def test_workloads_that_are_not_admitted_wait_and_tell_queues_of_pods(tmp_path):
-    finished = {"conditions": [{"type": "Finished", "status": "True"}]}
-    items = [
-        workload("job-x", "to-red", ("Job", "x"), priority=5),
-        workload("job-y", "to-red", ("Job", "y"), {"admission": {"clusterQueue": "red"}}, count=1),
-        workload("job-z", "to-red", ("Job", "z"), finished),
-        workload("pod-p", "to-red", ("Pod", "p")),
-        workload("job-q", "to-red", ("Job", "q"), active=False),
-        pod("y-1", owner=("Job", "y"), on="n1"),
-        pod("p", owner=None, labels={LABEL: "to-red"}, priority=0),
-    ]
-    cluster = read(tmp_path, node("n1"), *items, *TREE)
-    assert cluster.waiting.set_index("user")["tasks"].to_dict() == {"ml/x": 3, "ml/p": 1}
-    assert cluster.waiting.set_index("user")["priority"].to_dict() == {"ml/x": 5, "ml/p": 0}
-    assert said(cluster, "their priorities differ") == [
-        ("tasks that wait", "they do not count in fair shares")
-    ]
-    assert cluster.waiting.set_index("user").loc["ml/x", "since"] == "2026-02-03T00:00:00Z"
-    assert set(cluster.instance.queue) == {"org/lab/red"} and cluster.observed.totals["ml/y"] == 1
-    assert cluster.held[["user", "tasks", "reason"]].to_numpy().tolist() == [
-        ["ml/q", 3, "it is not active"]
-    ]
-
-
 def test_what_kueue_says_that_a_tree_cannot(tmp_path):
     group_of_two = flavors(("cpu", 2, {}))
     group_of_two[0]["flavors"].append(
@@ -179,15 +155,6 @@ def waiting(queue, count, requests=None):
 
 def fair_tasks(cluster):
     return fairlp_clusters.fair_shares(cluster, by="queue")["fair_tasks"]
-
-
-def test_a_guarantee_of_gpus_alone_does_not_limit_other_resources(tmp_path):
-    """3 of 4 GPUs are guaranteed to a; its pods need a core each, too. 8 cores: a has 3 pods and b 1."""
-    items = [node("n1", allocatable={"nvidia.com/gpu": "4"})]
-    items += [volcano("a", {"guarantee": {"resource": {"nvidia.com/gpu": 3}}}), volcano("b", {})]
-    items += waiting("a", 4, GPU) + waiting("b", 4, GPU)
-    cluster = read(tmp_path, *items)
-    assert fair_tasks(cluster)[["a", "b"]].tolist() == pytest.approx([3, 1])
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 import fairlp
 import fairlp_clusters
 from fairlp.errors import FileFormatError
+from fairlp_clusters.readers.pods import GOING_NODES
 from fairlp_clusters.readers.yarn import YarnReader
 from kubernetes_dumps import said
 from profiles import many
@@ -639,6 +640,14 @@ def test_a_container_has_to_fit_on_one_node(tmp_path):
     assert server.pieces == ({"memory": 4096},) * 3
     (server,) = cluster_of(tmp_path, nodes, apps, ONE_QUEUE).nodes.values()
     assert server.pieces == ({"memory": 4096, "vcores": 0},) * 3
+
+
+def test_containers_that_wait_for_a_partition_of_which_nodes_go_say_so(tmp_path):
+    nodes = [node("n1"), node("n2", state="DECOMMISSIONING"), node("n3", nodeLabels=["gpu"])]
+    asked = [asks(1), asks(1, 2048, nodeLabelExpression="gpu")]
+    cluster = cluster_of(tmp_path, nodes, [app(1, "default", resourceRequests=asked)], ONE_QUEUE)
+    left_out = [job.request.left_out for job in cluster.waiting_jobs]
+    assert left_out == [(GOING_NODES,), ()]
 
 
 def test_containers_wait_with_the_priority_of_their_application(tmp_path):
