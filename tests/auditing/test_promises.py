@@ -88,7 +88,7 @@ AUDITED = sorted(set(EVERY.index[EVERY.promised].get_level_values(0)) - {"drf-mi
 
 
 @pytest.mark.parametrize("seed", [1])
-@pytest.mark.parametrize("mechanism", by_day(AUDITED, 6))
+@pytest.mark.parametrize("mechanism", by_day(AUDITED, 8))
 def test_promises_hold_on_random_instances_or_are_refuted(mechanism, seed):
     """Four audits each here, all with something to check, under the condition; benchmarks/audits.py makes 500."""
     audits = many(4)

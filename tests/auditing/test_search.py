@@ -19,7 +19,7 @@ from fairlp.errors import (
     UnknownNameError,
 )
 from fairlp.mechanisms.table import TABLE
-from profiles import many
+from profiles import by_day, many
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_lie_is_run_to_the_same_bits_as_an_allocation(name, options):
     rng = np.random.default_rng(0)
     row = TABLE[name]
     too_large = 0
-    for _ in range(20):
+    for _ in by_day(range(20), 4):
         instance = random_instance(rng, row, "strategy-proof", 3, 3, 2)
         if row.undefined(instance):
             continue

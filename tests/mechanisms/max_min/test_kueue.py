@@ -76,7 +76,7 @@ def with_strays(a, strays, *, queue=None, lent=0, cores=30):
     )
 
 
-@pytest.mark.parametrize("queue", [None, "outside", "outside/deep"])
+@pytest.mark.parametrize("queue", by_day([None, "outside", "outside/deep"], 2))
 @pytest.mark.parametrize(
     ("instance", "fair"),
     [
@@ -99,7 +99,7 @@ def lends(nominal, lending=None):
     return quota if lending is None else {**quota, "lending": {"cpu": lending}}
 
 
-@pytest.mark.parametrize("queue", [None, "outside", "outside/deep"])
+@pytest.mark.parametrize("queue", by_day([None, "outside", "outside/deep"], 2))
 @pytest.mark.parametrize(
     ("cores", "limits", "queues", "fair"),
     [
@@ -321,7 +321,7 @@ def test_small_whole_numbers_are_shared_in_any_order_of_users(seed):
 ONCE_UNPROVED = (1390, 1539, 1826, 2021, 2096, 3088)
 
 
-@pytest.mark.parametrize("seed", ONCE_UNPROVED)
+@pytest.mark.parametrize("seed", by_day(ONCE_UNPROVED, 2))
 def test_small_whole_numbers_that_failed_once(seed):
     test_small_whole_numbers_are_shared_in_any_order_of_users.hypothesis.inner_test(seed)
 
