@@ -13,6 +13,7 @@ from fairlp.errors import FairlpError
 from fairlp.mechanisms.arrivals.result import DynamicAllocation
 from instances import random_instance
 from mutants import at, mutant_text, places, replaced
+from profiles import by_day
 
 
 def kinds():
@@ -47,7 +48,7 @@ INSTANCES = (
     quotas(),
     slices(),
 )
-RANDOM_INSTANCES = tuple(map(random_instance, range(5)))
+RANDOM_INSTANCES = tuple(map(random_instance, by_day(range(5), 2)))
 ONE = fairlp.examples.ghodsi
 SEVERAL = fairlp.examples.wang_figure_1
 CASES = {

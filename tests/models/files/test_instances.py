@@ -35,6 +35,7 @@ from instance_strategies import (
     written,
 )
 from pages import blocks
+from profiles import chequered
 
 
 def small(**changes):
@@ -491,8 +492,9 @@ users.1.queue  []  users\[1\] \('bob'\)\.queue: found \[.*expected a path
 """
 
 
-@pytest.mark.parametrize("line", WRONG.strip().splitlines())
-@pytest.mark.parametrize("suffix", [".json", ".yaml"])
+@pytest.mark.parametrize(
+    ("line", "suffix"), chequered(WRONG.strip().splitlines(), [".json", ".yaml"])
+)
 def test_a_wrong_document_says_where(tmp_path, line, suffix):
     place, value, message = line.split("  ", 2)
     bad = changed(document(), place, value)

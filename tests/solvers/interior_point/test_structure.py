@@ -201,7 +201,7 @@ def test_a_level_in_the_capacities_is_of_another_kind():
 # --- duals
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", by_day(range(8), 2))
 @pytest.mark.parametrize("mechanism", ["drfh", "asset", "c-drfh", "tsf"])
 def test_duals_are_those_of_highs_where_they_are_unique(mechanism, seed):
     instance = cluster(12, 7, seed=seed, constraints=mechanism in ("c-drfh", "tsf"))

@@ -100,7 +100,7 @@ def test_least_of_a_logarithm_and_a_line():
     np.testing.assert_allclose(fairlp.leximin(model).levels, 0.75, rtol=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", by_day(range(4), 2))
 def test_levels_of_several_terms_are_those_of_cones(seed):
     cp = pytest.importorskip("cvxpy")
     rng = np.random.default_rng(seed)
@@ -158,7 +158,7 @@ def interchangeable(need, kinds, capacities):
     return model, x
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", by_day(range(10), 2))
 def test_interchangeable_resources_against_scipy(seed):
     rng = np.random.default_rng(seed)
     users, kinds, groups = 3, 4, 2
