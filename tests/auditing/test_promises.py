@@ -468,6 +468,7 @@ def test_what_is_proved_is_found_on_random_instances(property_name, alpha, condi
     assert checked
 
 
+LONG_POLICIES = ("proportional", "finish-time")
 POLICIES = [
     (property_name, case["options"])
     for (mechanism, property_name), entry in entries(BY_OPTION).items()
@@ -479,9 +480,7 @@ POLICIES = [
 @pytest.mark.parametrize(
     ("property_name", "options"),
     [
-        pytest.param(
-            *case, marks=pytest.mark.slow if case[1]["objective"] == "proportional" else ()
-        )
+        pytest.param(*case, marks=pytest.mark.slow if case[1]["objective"] in LONG_POLICIES else ())
         for case in by_day(POLICIES, 3)
     ],
     ids=lambda value: value if isinstance(value, str) else value["objective"],

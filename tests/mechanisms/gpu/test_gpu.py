@@ -17,8 +17,8 @@ from fairlp.tolerances import AGREEMENT, AUDIT, SHRINKING_MARGIN
 from profiles import by_day, many
 
 COOPERATIVE, NON_COOPERATIVE = "cooperative", "non-cooperative"
-#: 200 random instances.
-SEEDS = range(many(400))
+#: Random instances.
+SEEDS = range(many(200))
 
 
 def cluster(rates, counts=None, **data):

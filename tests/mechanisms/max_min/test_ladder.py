@@ -225,7 +225,7 @@ def test_numbers_at_the_ends_of_floats_give_tasks_or_an_error_that_says_so(mecha
         {"queue": ["a", "b"], "queues": {"a": value, "b": 1}},
     ]
     methods = fairlp.mechanisms.find(mechanism).methods
-    for change, method in itertools.product(changes, methods):
+    for change, method in itertools.product(by_day(changes, 2), methods):
         instance = fairlp.Instance.from_arrays(
             **{"demands": [[1, 4], [3, 1]], "capacities": [[9, 18]]} | change
         )
