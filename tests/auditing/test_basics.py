@@ -19,7 +19,7 @@ from fairlp.auditing.findings import AuditCase
 from fairlp.mechanisms.table import TABLE
 from fairlp.tolerances import AUDIT, SHRINKING_MARGIN
 from instances import random_instance
-from profiles import many
+from profiles import by_day, many
 
 INF = np.inf
 
@@ -474,9 +474,8 @@ def test_entitlements_make_up_for_weights_by_resource():
     assert findings.holds.tolist() == [False, False]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["drf", "naive-drf", "psdsf-tdm", "h-drf", "drf-discrete", "slots"]
+    "name", by_day(["drf", "naive-drf", "psdsf-tdm", "h-drf", "drf-discrete", "slots"], 3)
 )
 def test_a_pool_that_is_used_up_leaves_no_clear_gain(name):
     rng = np.random.default_rng(2)
