@@ -152,13 +152,13 @@ class Scene:
         free = self.free()
         if self.is_pool:
             free = [list(added(*free))]
-        answers = {
-            self._could_give(
-                [left(f, job.demand, n) for f, n in zip(free, counts, strict=True)], givers
-            )
-            for counts in placements(job, len(free))
-        }
-        return next(answer for answer in ("yes", "edge", "no") if answer in answers | {"no"})
+        answers = {"no"}
+        for counts in placements(job, len(free)):
+            rest = [left(f, job.demand, n) for f, n in zip(free, counts, strict=True)]
+            answers.add(self._could_give(rest, givers))
+            if "yes" in answers:
+                break
+        return next(answer for answer in ("yes", "edge", "no") if answer in answers)
 
     def _could_give(self, free: list[list[int]], givers: list[str]) -> str:
         """Whether givers could give what is missing on nodes, in parts of tasks."""
