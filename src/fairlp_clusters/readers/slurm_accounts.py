@@ -80,11 +80,17 @@ class Accounts:
         """Read the text that ``sacctmgr show assoc --parsable2`` or ``sshare -l -P`` prints."""
         first, *lines = text.splitlines() or [""]
         headers = [header.strip() for header in first.split("|")]
-        indentations = {len(line) - len(line.lstrip(" ")) for line in lines}
-        if len(indentations) == 1 and not {"ParentName", "Par Name"} & set(headers):
+        if len({len(line) - len(line.lstrip(" ")) for line in lines}) == 1 and not {
+            "ParentName",
+            "Par Name",
+        } & set(headers):
             message = "neither parents nor indentation tell which account is above which"
-            action = "all stand at the root (sacctmgr … tree, format=…,ParentName)"
-            self._note(file, "line 1", message, action)
+            self._note(
+                file,
+                "line 1",
+                message,
+                "all stand at the root (sacctmgr … tree, format=…,ParentName)",
+            )
 
         parents: list[str] = []  # the account at each depth of indentation
         for count, line in enumerate(lines, 2):
@@ -96,7 +102,7 @@ class Accounts:
                 message = (
                     f"{len(cells)} cells, where the header has {len(headers)} (is it cut off?)"
                 )
-                self._note(*where, message, "left out")
+                self._note(*where, message)
 
     def _read_row(self, row: dict[str, str], parents: list[str], where: Where) -> None:
         """Read a row of a table; ``parents`` are the accounts of the rows above it, by depth."""
@@ -111,7 +117,7 @@ class Accounts:
             parents += [account] * (depth + 1 - len(parents))
         for header, cell in row.items():
             if cell and header not in _COLUMNS:
-                self._note(*where, f"column {header!r}", "left out")
+                self._note(*where, f"column {header!r}")
 
         share = next(filter(None, map(row.get, _SHARE_COLUMNS)), "1")
         figures = None
@@ -124,8 +130,9 @@ class Accounts:
 
     def read_association(self, entry: Any, file: str) -> None:
         """Read an association as ``sacctmgr --json`` prints it."""
-        keys = ("account", "user", "parent_account")
-        account, user, parent = (text_at(entry, key) for key in keys)
+        account, user, parent = (
+            text_at(entry, key) for key in ("account", "user", "parent_account")
+        )
         where = file, f"association of {user or account!r}"
         share = _share_as_text(entry.get("shares_raw"))
         cap = ""
@@ -142,8 +149,12 @@ class Accounts:
         if is_user:  # accounts have no factor
             computed["fairshare"] = number(mapping_at(entry, "fairshare").get("factor"))
         figures = {key: value for key, value in computed.items() if value is not None}
-        names = (parent, name, "") if is_user else (name, "", parent)
-        self._add((file, f"share of {name!r}"), names, _share_as_text(entry.get("shares")), figures)
+        self._add(
+            (file, f"share of {name!r}"),
+            (parent, name, "") if is_user else (name, "", parent),
+            _share_as_text(entry.get("shares")),
+            figures,
+        )
 
     def _add(
         self,
@@ -159,7 +170,7 @@ class Accounts:
         """
         account, user, parent = names
         if not account:
-            self._note(*where, "it has no account", "left out")
+            self._note(*where, "it has no account")
             return
         limits: Floats = {}
         with self._notes.noting(*where, _NO_CAP):
@@ -173,8 +184,7 @@ class Accounts:
         key = account, user
         source = (figures is not None, key)
         if source in self._read:
-            message = f"an earlier line is of {user or account!r} in {account!r}"
-            self._note(*where, message, "left out")
+            self._note(*where, f"an earlier line is of {user or account!r} in {account!r}")
             return
         self._read.add(source)
         row = self._rows.setdefault(key, Account(parent, weight, limits))
@@ -187,9 +197,12 @@ class Accounts:
     def _weight(self, share: str, where: Where, of_user: bool) -> float | None:
         """Return the weight of a share; None for an account that has the share of its parent."""
         if share in ("parent", _SHARE_OF_PARENT):
-            action = "it weighs as much as all with tasks below it, who share at its parent"
             self._note(
-                *where, "its share is that of its parent", "taken as 1" if of_user else action
+                *where,
+                "its share is that of its parent",
+                "taken as 1"
+                if of_user
+                else "it weighs as much as all with tasks below it, who share at its parent",
             )
             return 1.0 if of_user else None
         weight = whole_number(share)
@@ -214,8 +227,7 @@ class Accounts:
             is_missing = is_listed and (ancestor, "") not in self._rows
             if is_missing and ancestor not in self._missing:
                 self._missing.add(ancestor)
-                place = f"account {ancestor!r}"
-                self._note("", place, "no line lists it", "it stands at the root")
+                self._note("", f"account {ancestor!r}", "no line lists it", "it stands at the root")
             ancestor = self._rows[ancestor, ""].parent if (ancestor, "") in self._rows else ""
         if ancestor in names:
             self._note("", f"account {ancestor!r}", "it is above itself", "it counts as a root")
@@ -248,8 +260,11 @@ class Accounts:
 
     def _put_past(self, cluster: Cluster) -> None:
         """Put what accounts and users have used on their queues, in CPUs times half-lives."""
-        figures = cluster.share_figures.items()
-        used = {path: row["usage"] for path, row in figures if row.get("usage", 0.0) > 0}
+        used = {
+            path: row["usage"]
+            for path, row in cluster.share_figures.items()
+            if row.get("usage", 0.0) > 0
+        }
         place = "the half-life of past use"
         half_life = _DEFAULT_HALF_LIFE if self.half_life is None else self.half_life
         if used and self.half_life is None:
