@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any, NamedTuple
+from collections import Counter, defaultdict
+from dataclasses import replace
+from itertools import compress
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,9 +31,6 @@ from .queue_rows import (
 from .rows import (
     Allowed,
     Row,
-    amounts_offered,
-    amounts_used,
-    demands_of,
     give_owners_queues,
     held_table,
     hidden_use,
@@ -41,6 +40,7 @@ from .rows import (
     note_overcommitment,
     note_priorities,
     resources_and_rows,
+    table_of,
     waiting_table,
 )
 from .snapshot import IdleError, Snapshot
@@ -85,39 +85,38 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
 
     # Users: rows with tasks that run, or that wait and could run.
     rows = [
-        row for row in rows if (row.running or row.group.waiting) and may_run(cluster, row, allowed)
+        row
+        for row in rows
+        if (row.group.running or row.group.waiting) and may_run(cluster, row, allowed, nodes)
     ]
     give_owners_queues(cluster, rows)
     resources, rows = resources_and_rows(cluster, nodes, rows)
     runnable_jobs = _strand_jobs(jobs, set(rows))
-    rows = [row for row in rows if row.running or row.waiting]
+    rows = [row for row in rows if row.tasks]
     _set_job_sizes(cluster, jobs, rows_of_leaves)
     waiting = waiting_table(all_rows)
     _require_nodes_and_users(path, cluster, nodes, rows)
 
     # Capacity: a node has its amounts less the use that only it reports; a closed node has the
     # amounts of the tasks that run on it.
-    used = amounts_used(rows, len(nodes), resources)
-    offered = amounts_offered(nodes, resources)
+    demands = table_of([dict(row.leaf.demand) for row in rows], resources)
+    position = {node.name: k for k, node in enumerate(nodes)}
+    tasks = np.zeros((len(rows), len(nodes)))
+    for n, row in enumerate(rows):
+        for name, count in row.group.running.items():
+            tasks[n, position[name]] = count
+    used = tasks.T @ demands
+    offered = table_of([node.amounts for node in nodes], resources)
     note_overcommitment(cluster, nodes, resources, offered, used)
-    of_ending = pd.DataFrame(
-        [cluster.ending.get(node.name, {}) for node in nodes],
-        index=[node.name for node in nodes],
-        columns=resources,
-        dtype=float,
-    ).fillna(0.0)
-    hidden = hidden_use(nodes, resources, used + of_ending.to_numpy())
+    ending = table_of([cluster.ending.get(name, {}) for name in position], resources)
+    hidden = hidden_use(nodes, resources, used + ending)
     offered = np.maximum(offered - hidden, 0.0)
-    node_count = len(nodes)
-    nodes, offered = _with_staying_tasks(nodes, rows, resources, offered)
+    servers, offered, tasks, eligible = _with_staying_tasks(nodes, rows, offered, tasks, demands)
 
-    instance = _instance(cluster, nodes, rows, resources, offered)
-    observed = _observed(instance, rows)
+    instance = _instance(cluster, servers, rows, resources, offered, demands, eligible)
+    observed = _observed(instance, tasks)
     hidden_totals = pd.Series(hidden.sum(axis=0), index=resources)
-    labels = pd.Index([row.leaf.label for row in rows], name="user")
-    tenants = pd.Series(
-        [row.leaf.tenant or "all" for row in rows], labels, name=cluster.tenant_noun
-    )
+    of_ending = pd.DataFrame(ending, list(position), resources)
     return Snapshot(
         instance=instance,
         observed=observed,
@@ -127,97 +126,95 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
         held=held,
         hidden=hidden_totals[hidden_totals > 0],
         shares=shares_of_queues(cluster, observed),
-        tenants=tenants,
+        tenants=pd.Series(
+            [row.leaf.tenant or "all" for row in rows],
+            pd.Index([row.leaf.label for row in rows], name="user"),
+            name=cluster.tenant_noun,
+        ),
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
         plugin=cluster.plugin,
         history=history_of(instance, [row.leaf.owner for row in rows], cluster.past),
         waiting_jobs=_waiting_jobs(runnable_jobs, rows),
-        asleep=pd.Series({node.name: node.asleep for node in nodes if node.asleep}, dtype=object),
-        kept=pd.Series({node.name: node.kept for node in nodes if node.kept}, dtype=object),
-        ending=of_ending[of_ending.any(axis=1) & of_ending.index.isin(instance.servers.labels)],
-        pieces=_pieces(nodes, resources),
+        asleep=_states({node.name: node.asleep for node in servers}),
+        kept=_states({node.name: node.kept for node in servers}),
+        ending=of_ending[ending.any(axis=1) & of_ending.index.isin(instance.servers.labels)],
+        pieces=pd.DataFrame(
+            [{"server": node.name, **piece} for node in servers for piece in node.pieces],
+            columns=["server", *resources],
+        ).fillna(0.0),
         preemption=cluster.preemption,
         no_fair_sharing=cluster.no_fair_sharing,
         no_verdict=cluster.no_verdict,
         limits_reached=pd.Series(cluster.limits_reached, dtype=object),
-        node_count=node_count,
+        node_count=len(nodes),
         version=cluster.version,
     )
 
 
-class _Waiting(NamedTuple):
-    """A job that waits, and its tasks by row."""
-
-    job: Job
-    tasks: Counter[Row]
+def _states(states: dict[str, str]) -> pd.Series[str]:
+    """Return the states of servers that have one."""
+    return pd.Series({name: state for name, state in states.items() if state}, dtype=object)
 
 
-def _jobs_of_rows(cluster: Cluster, rows_of_leaves: dict[Leaf, Row]) -> list[_Waiting]:
+def _jobs_of_rows(cluster: Cluster, rows_of_leaves: dict[Leaf, Row]) -> list[Job]:
     """Return the jobs that wait by row; rows learn since when and for what their tasks wait."""
     jobs = []
     for job in cluster.waiting_jobs:
         tasks: Counter[Row] = Counter()
         for leaf, count in job.tasks.items():
             tasks[rows_of_leaves[leaf]] += count
-        jobs.append(_Waiting(job, tasks))
-        request = job.request
+        jobs.append(replace(job, tasks=tasks))
+        priority = job.request.priority
         for row, count in tasks.items():
             row.since = first_time(row.since, job.since)
-            priorities = (row.priority, request.priority)
-            row.priority = max(
-                (priority for priority in priorities if priority is not None), default=None
-            )
-            row.messages[request.message] += count * job.copies if request.message else 0
+            if priority is not None:
+                row.priority = priority if row.priority is None else max(row.priority, priority)
+            row.messages[job.request.message] += count * job.copies if job.request.message else 0
     return jobs
 
 
-def _set_job_sizes(cluster: Cluster, jobs: list[_Waiting], rows_of_leaves: dict[Leaf, Row]) -> None:
+def _set_job_sizes(cluster: Cluster, jobs: list[Job], rows_of_leaves: dict[Leaf, Row]) -> None:
     """Give rows of which all tasks are in jobs of one size, each of this row alone, that size."""
-    sizes: dict[Row, set[int]] = {}
-    tasks_in_jobs: Counter[Row] = Counter()
-    entries = [(set(tasks), tasks.total(), job.copies) for job, tasks in jobs]
+    entries = [({*job.tasks}, sum(job.tasks.values()), job.copies) for job in jobs]
     entries += [
         ({rows_of_leaves[leaf] for leaf in tasks}, tasks.total(), 1)
         for tasks in cluster.running_jobs.values()
     ]
+    sizes: dict[Row, set[int]] = defaultdict(set)
+    tasks_in_jobs: Counter[Row] = Counter()
     for rows, size, copies in entries:
         for row in rows:
-            sizes.setdefault(row, set()).add(size if len(rows) == 1 else 1)
+            sizes[row].add(size if len(rows) == 1 else 1)
             tasks_in_jobs[row] += size * copies
     for row, of_row in sizes.items():
-        total = row.waiting + sum(row.running.values())
-        if len(of_row) == 1 and tasks_in_jobs[row] == total:
+        if len(of_row) == 1 and tasks_in_jobs[row] == row.tasks:
             row.job_size = of_row.pop()
 
 
-def _strand_jobs(jobs: list[_Waiting], users: set[Row]) -> list[_Waiting]:
+def _strand_jobs(jobs: list[Job], users: set[Row]) -> list[Job]:
     """Take jobs off what waits of which no node may take some task, and what comes after them.
 
     Return the others.
     """
-    names = set()
-    runnable = []
-    for waiting in jobs:
-        if all(row in users and not row.nowhere for row in waiting.tasks):
-            runnable.append(waiting)
-        elif waiting.job.name:
-            names.add(waiting.job.name)
-    for job, tasks in jobs:
+    is_stuck = [any(row not in users or row.nowhere for row in job.tasks) for job in jobs]
+    names = {job.name for job in compress(jobs, is_stuck)} - {""}
+    for job in jobs:
         if job.name in names or job.request.after in names:
-            for row, count in tasks.items():
+            for row, count in job.tasks.items():
                 row.stranded += 0 if row.nowhere else count * job.copies
-    return [waiting for waiting in runnable if waiting.job.request.after not in names]
+    runnable = zip(jobs, is_stuck, strict=True)
+    return [job for job, stuck in runnable if not stuck and job.request.after not in names]
 
 
-def _waiting_jobs(jobs: list[_Waiting], users: list[Row]) -> pd.DataFrame:
+def _waiting_jobs(jobs: list[Job], users: list[Row]) -> pd.DataFrame:
     """Return the tasks of users that wait by job; single ones by what they have in common."""
     entries: list[tuple[Any, ...]] = []
     singles: dict[Row, Counter[Request]] = {row: Counter() for row in users}
-    for job, tasks in jobs:
-        for row, count in tasks.items():
+    for job in jobs:
+        for row, count in job.tasks.items():
             if job.name:
-                entry = (job.name, row, count, job.copies, job.one_a_node, job.since, job.request)
-                entries.append(entry)
+                fields = (count, job.copies, job.one_a_node, job.since)
+                entries.append((job.name, row, *fields, job.request))
             else:
                 singles[row][job.request] += job.copies
     entries += [
@@ -238,19 +235,13 @@ def _waiting_jobs(jobs: list[_Waiting], users: list[Row]) -> pd.DataFrame:
     return pd.DataFrame(table, columns=list(_WAITING_COLUMNS), dtype=object)
 
 
-def _pieces(nodes: list[Node], resources: list[str]) -> pd.DataFrame:
-    """Return what is free on each machine of the servers that stand for several."""
-    rows = [
-        [node.name, *(piece.get(resource, 0.0) for resource in resources)]
-        for node in nodes
-        for piece in node.pieces
-    ]
-    return pd.DataFrame(rows, columns=["server", *resources])
-
-
 def _with_staying_tasks(
-    nodes: list[Node], rows: list[Row], resources: list[str], offered: np.ndarray
-) -> tuple[list[Node], np.ndarray]:
+    nodes: list[Node],
+    rows: list[Row],
+    offered: np.ndarray,
+    tasks: np.ndarray,
+    demands: np.ndarray,
+) -> tuple[list[Node], np.ndarray, np.ndarray, np.ndarray]:
     """Return the open nodes, and servers of tasks that may stay where no new ones may come.
 
     All such tasks of a user have one server together, with just their amounts.
@@ -260,52 +251,38 @@ def _with_staying_tasks(
     list of Node
     ndarray
         The amounts of each.
+    ndarray
+        The tasks of each row on each server.
+    ndarray
+        Where the tasks of each row may be.
     """
-    demands = demands_of(rows, resources)
-    remaining = offered.copy()
-    staying: dict[Row, dict[int, int]] = {}  # tasks by node
-    for row, demand in zip(rows, demands, strict=True):
-        for k, count in row.running.items():
-            if row.allowed is not None and not row.allowed[k]:
-                staying.setdefault(row, {})[k] = count
-                remaining[k] -= count * demand
+    allowed = np.array([row.allowed for row in rows]).reshape(tasks.shape)
+    staying = np.where(allowed, 0.0, tasks)
+    counts = staying.sum(axis=1)
+    hosts = np.flatnonzero(counts)
     is_open = np.array([not node.closed for node in nodes], dtype=bool)
     servers = [node for node in nodes if not node.closed]
-    amounts = list(np.maximum(remaining[is_open], 0.0))
-    position = np.where(is_open, np.cumsum(is_open) - 1, -1)
-
     taken = {node.name for node in nodes}
-    server_of: dict[Row, int] = {}
-    for row, demand in zip(rows, demands, strict=True):
-        if row not in staying:
-            continue
-        first, *others = [nodes[k] for k in staying[row]]
+    for n in hosts.tolist():
+        first, *others = [nodes[k] for k in np.flatnonzero(staying[n]).tolist()]
         name = f"{1 + len(others)} nodes" if others else first.name
-        name = f"{name} ({row.leaf.label}, no new tasks)"
+        name = f"{name} ({rows[n].leaf.label}, no new tasks)"
         while name in taken:
             name += " "
         taken.add(name)
-        server_of[row] = len(servers)
         # what all of them have: quotas count by the labels of a flavor
         common = set(first.attributes.items()).intersection(*(n.attributes.items() for n in others))
-        attributes = {
-            key: value for key, value in first.attributes.items() if (key, value) in common
-        }
+        attributes = {key: first.attributes[key] for key in first.attributes if key in dict(common)}
         servers.append(Node(name, {}, attributes, first.closed or "no new tasks"))
-        amounts.append(sum(staying[row].values()) * demand)
 
-    for row in rows:
-        running: Counter[int] = Counter()
-        for k, count in row.running.items():
-            is_staying = k in staying.get(row, {})
-            running[server_of[row] if is_staying else int(position[k])] += count
-        row.running = dict(running)
-        mask = np.zeros(len(servers), dtype=bool)
-        mask[position[is_open if row.allowed is None else is_open & row.allowed]] = True
-        if row in server_of:
-            mask[server_of[row]] = True
-        row.allowed = None if mask.all() else mask
-    return servers, np.array(amounts).reshape(len(servers), len(resources))
+    amounts = np.maximum(offered - staying.T @ demands, 0.0)[is_open]
+    of_hosts = np.diag(counts)[:, hosts]
+    return (
+        servers,
+        np.vstack([amounts, counts[hosts, None] * demands[hosts]]),
+        np.hstack([(tasks - staying)[:, is_open], of_hosts]),
+        np.hstack([allowed[:, is_open], of_hosts > 0]),
+    )
 
 
 def _require_moderate_size(path: str, nodes: list[Node], rows: list[Row], by: str) -> None:
@@ -351,34 +328,28 @@ def _instance(
     rows: list[Row],
     resources: list[str],
     capacities: np.ndarray,
+    demands: np.ndarray,
+    eligible: np.ndarray,
 ) -> Instance:
     """Return the instance of these capacities."""
-    eligible = np.ones((len(rows), len(nodes)), dtype=bool)
-    for n, row in enumerate(rows):
-        if row.allowed is not None:
-            eligible[n] = row.allowed
-
     servers = [node.name for node in nodes]
     keys = dict.fromkeys(key for node in nodes for key in node.attributes)
     attributes = {
         key: pd.Series([node.attributes.get(key) for node in nodes], servers, dtype=object)
         for key in keys
     }
-    units = {
-        resource: unit for resource, unit in cluster.units.items() if unit and resource in resources
-    }
     instance = Instance.from_arrays(
-        demands_of(rows, resources),
+        demands,
         capacities,
         users=[row.leaf.label for row in rows],
         servers=servers,
         resources=resources,
-        task_limits=[row.waiting + sum(row.running.values()) for row in rows],
+        task_limits=[row.tasks for row in rows],
         job_sizes=[row.job_size for row in rows],
         eligible=eligible,
         queue=[row.leaf.queue for row in rows],
         queues=queue_rows(cluster, rows, resources, capacities.sum(axis=0)),
-        units=units,
+        units={name: unit for name, unit in cluster.units.items() if unit and name in resources},
         server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,
     )
@@ -386,19 +357,17 @@ def _instance(
     return with_placed_guarantees(cluster, instance)
 
 
-def _observed(whole: Instance, rows: list[Row]) -> Allocation:
+def _observed(whole: Instance, tasks: np.ndarray) -> Allocation:
     """Return the tasks that run as an allocation of the instance of the whole capacity."""
-    tasks = np.zeros((len(rows), len(whole.servers)))
-    for n, row in enumerate(rows):
-        for node, count in row.running.items():
-            tasks[n, node] = count
-
     # γ, a slice of servers at a time: all at once would take as much memory as the tasks.
-    gamma = np.zeros(len(rows))
+    gamma = np.zeros(len(tasks))
     for start in range(0, len(whole.servers), _SLICE):
         servers = slice(start, start + _SLICE)
-        alone = formulations.normalisers.tasks_alone(whole.demands, whole.capacities[servers])
-        gamma += np.where(whole.eligible[:, servers], alone, 0.0).sum(axis=1)
+        gamma += np.where(
+            whole.eligible[:, servers],
+            formulations.normalisers.tasks_alone(whole.demands, whole.capacities[servers]),
+            0.0,
+        ).sum(axis=1)
     return Allocation(
         instance=whole,
         mechanism="observed",

@@ -69,9 +69,13 @@ def groups_of(manifest: Record) -> list[NodeGroup]:
         raise EntryError("its status has no nodeGroups, as the autoscaler has since version 1.30")
     for entry in list_at(status, "nodeGroups"):
         health = mapping_at(entry, "health")
-        target = count_at(health, "cloudProviderTarget")
-        most = count_at(health, "maxSize")
-        groups.append(NodeGroup(text_at(entry, "name"), target, most))
+        groups.append(
+            NodeGroup(
+                text_at(entry, "name"),
+                count_at(health, "cloudProviderTarget"),
+                count_at(health, "maxSize"),
+            )
+        )
     return groups
 
 
@@ -92,15 +96,18 @@ def nodes_to_come(
         size = f"{group.target} of {group.most} nodes"
         place = f"node group {group.name!r}"
         if model is None:
-            message = f"it has {size}, and none of them is in the dump"
-            notes.add("", place, message, "those that may be added do not count")
+            notes.add(
+                "",
+                place,
+                f"it has {size}, and none of them is in the dump",
+                "those that may be added do not count",
+            )
             continue
         notes.add("", place, f"it has {size}", "those that may be added count as asleep")
         for k in range(count):
             name = f"{group.name} (to be added {k + 1})"
             state = f"may be added by the autoscaler ({size})"
-            added = Node(name, model.amounts, model.attributes, asleep=state)
-            additions.append((added, model))
+            additions.append((Node(name, model.amounts, model.attributes, asleep=state), model))
     return additions
 
 

@@ -54,7 +54,7 @@ class Notes:
         self._places: dict[tuple[str, str, str], list[str]] = {}
         self._counts: Counter[tuple[str, str, str]] = Counter()
 
-    def add(self, file: str, place: str, message: str, action: str) -> None:
+    def add(self, file: str, place: str, message: str, action: str = "left out") -> None:
         """Add a line; long names in it are cut."""
         place = bounded(place, _LONGEST)
         message = bounded(message, _LONGEST)
@@ -118,8 +118,10 @@ def value_at(
     if value is None:
         return default
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        kinds = kind if isinstance(kind, tuple) else (kind,)
-        expected = " or ".join(_KIND_NAMES.get(kind, kind.__name__) for kind in kinds)
+        expected = " or ".join(
+            _KIND_NAMES.get(kind, kind.__name__)
+            for kind in (kind if isinstance(kind, tuple) else (kind,))
+        )
         raise EntryError(f"{'.'.join(path) or 'it'} is {shown(value)}; expected {expected}")
     return value
 
@@ -291,7 +293,7 @@ class Job:
     """
 
     name: str
-    tasks: Mapping[Leaf, int]
+    tasks: Mapping[Any, int]
     copies: int = 1
     one_a_node: bool = False
     since: str | None = None
@@ -358,8 +360,7 @@ class Cluster:
     def add(self, node: Node) -> None:
         """Add a node; the second of a name is left out."""
         if node.name in self.nodes:
-            message = "an earlier node has this name"
-            self.note(node.file, f"node {node.name!r}", message, "left out")
+            self.note(node.file, f"node {node.name!r}", "an earlier node has this name")
         else:
             self.nodes[node.name] = node
 
@@ -377,8 +378,11 @@ class Cluster:
         """
         if node not in self.nodes:
             self.absent.append(node)
-            message = f"it runs on {node!r}, a node that is not in the dump"
-            self.note(*where, message, "left out of what runs")
+            self.note(
+                *where,
+                f"it runs on {node!r}, a node that is not in the dump",
+                "left out of what runs",
+            )
             return
         self.groups[leaf].running[node] += count
         if job:

@@ -43,8 +43,7 @@ def dumps_of(paths: Iterable[str | Path]) -> list[Dump]:
     dumps: list[Dump] = []
     for path in paths:
         source = home(path)
-        inside = dumps_in(source)
-        dumps += inside or [Dump(source.name, tuple(files_of(source)))]
+        dumps += dumps_in(source) or [Dump(source.name, tuple(files_of(source)))]
     return dumps
 
 
@@ -139,8 +138,7 @@ def _dumps_among(files: Sequence[Path]) -> list[Dump]:
 
 def _name_of_all(files: Sequence[Path]) -> str:
     """Return the name of a dump of files that have one time in their names: that time."""
-    match = next(_times_in(files[0].name))
-    return match.text if len(files) > 1 else files[0].name
+    return next(_times_in(files[0].name)).text if len(files) > 1 else files[0].name
 
 
 def _have_node_in_common(files: Iterable[Path], others: Iterable[Path]) -> bool:
@@ -241,15 +239,13 @@ def time_of_dump(dump: Dump) -> pd.Timestamp:
     That is what it says itself, else what its name or those of its files say, else when its files
     were last changed.
     """
-    names = [dump.name, *(file.name for file in dump.files)]
-    of_names = filter(None, map(time_in, names))
+    of_names = filter(None, map(time_in, [dump.name, *(file.name for file in dump.files)]))
     return pd.Timestamp(time_told(dump) or next(of_names, None) or _changed(dump))
 
 
 def time_told(dump: Dump) -> datetime | None:
     """Return the time that the files of a dump say themselves, as Slurm's do; None without one."""
-    times = [time for file in dump.files if (time := _told_by(file)) is not None]
-    return max(times, default=None)
+    return max([time for file in dump.files if (time := _told_by(file)) is not None], default=None)
 
 
 _LAST_UPDATE = re.compile(
@@ -373,8 +369,14 @@ def duration(value: str | float | timedelta | None, name: str) -> timedelta | No
     try:
         if not isinstance(value, timedelta):
             match = _DURATION.fullmatch(str(value))
-            unit = _SECONDS[(match[2] or "h")[0].lower()] if match else 0
-            length = timedelta(seconds=float(match[1]) * unit) if match else None
+            length = (
+                timedelta(
+                    seconds=float(match[1])
+                    * (_SECONDS[(match[2] or "h")[0].lower()] if match else 0)
+                )
+                if match
+                else None
+            )
     except OverflowError:
         length = None
     if not isinstance(length, timedelta) or length <= timedelta(0):

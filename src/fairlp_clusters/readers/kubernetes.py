@@ -29,9 +29,7 @@ from .cluster import (
     Record,
     Request,
     add_amounts,
-    count_at,
     largest_amounts,
-    list_at,
     mapping_at,
     name_in_path,
     text_at,
@@ -48,9 +46,10 @@ from .pods import (
     Pod,
     Taints,
     amount,
+    conditions_of,
     in_units,
+    key_of,
     name_of,
-    namespace_of,
     pod_of,
     quantities,
     quantity,
@@ -80,25 +79,24 @@ class ResourceQuotas:
 
     def add(self, manifest: Record, file: str) -> None:
         """Add a ResourceQuota; of several for one namespace the smallest amounts hold."""
-        namespace = namespace_of(manifest)
-        where = file, f"ResourceQuota '{namespace}/{name_of(manifest)}'"
+        namespace, quota = key_of(manifest)
+        where = file, f"ResourceQuota '{namespace}/{quota}'"
         scopes = value_at(manifest, "spec", "scopes", kind=list)
         if scopes or value_at(manifest, "spec", "scopeSelector"):
-            self._note(*where, "it is of some pods only (scopes)", "left out")
+            self._note(*where, "it is of some pods only (scopes)")
             return
         caps = self._caps.setdefault(namespace, {})
         for name, value in mapping_at(manifest, "spec", "hard").items():
             resource = _quota_resource(name)
-            if resource is None:
-                action = "left out: pods do not request it"
-                self._note(*where, f"hard limit of {name!r}", action)
-                continue
-            cap = amount(resource, quantity(value))
-            caps[resource] = min(caps.get(resource, math.inf), cap)
+            if resource:
+                caps[resource] = min(
+                    caps.get(resource, math.inf), amount(resource, quantity(value))
+                )
+            else:
+                self._note(*where, f"hard limit of {name!r}", "left out: pods do not request it")
         used = self._used.setdefault(namespace, {})
         for name, value in mapping_at(manifest, "status", "used").items():
-            resource = _quota_resource(name)
-            if resource is not None:
+            if resource := _quota_resource(name):
                 used[resource] = amount(resource, quantity(value))
 
     def limits_reached(self, pods: Iterable[Pod]) -> dict[str, str]:
@@ -126,19 +124,20 @@ class ResourceQuotas:
         """Put the caps on the queues of namespaces, whose paths begin with ``parent``."""
         for namespace, caps in self._caps.items():
             if parent:
-                message = "its quota also binds pods that are in queues"
-                action = "it holds for those in no queue only"
-                self._note("", f"namespace {namespace!r}", message, action)
+                self._note(
+                    "",
+                    f"namespace {namespace!r}",
+                    "its quota also binds pods that are in queues",
+                    "it holds for those in no queue only",
+                )
             cluster.queue(parent + name_in_path(namespace))["cap"] = caps
 
 
-def _quota_resource(name: str) -> str | None:
-    """Return the resource of pods that a hard limit is of, None for another one."""
-    if name == "count/pods":
-        return "pods"
-    resource = name.removeprefix(_REQUESTS)
-    is_request = name.startswith(_REQUESTS) or name in _PLAIN
-    return resource if is_request and resource != "storage" else None
+def _quota_resource(name: str) -> str:
+    """Return the resource of pods that a hard limit is of; empty for another one."""
+    resource = name.removeprefix("count/" if name == "count/pods" else _REQUESTS)
+    is_request = resource != name or name in _PLAIN
+    return resource if is_request and resource != "storage" else ""
 
 
 #: Labels of nodes that share their GPUs, and the resources that then are slices of them.
@@ -162,8 +161,11 @@ def objects(file: Path) -> Iterator[Any]:
         kind = str(document.get("kind", ""))
         if key == "items":
             if isinstance(value, dict) and "kind" not in value and kind.endswith("List"):
-                version = document.get("apiVersion")
-                value = {"kind": kind.removesuffix("List"), "apiVersion": version, **value}
+                value = {
+                    "kind": kind.removesuffix("List"),
+                    "apiVersion": document.get("apiVersion"),
+                    **value,
+                }
             if value != []:
                 yield value
         elif key == END:
@@ -194,8 +196,6 @@ class KubernetesReader:
         self._meets_slices: dict[Any, bool] = {}
         #: Pods that are being deleted.
         self._ending: list[Pod] = []
-        #: Pods that a controller was refused, and why.
-        self.refused: list[Pod] = []
         notes = self.cluster.notes
         self.quotas = ResourceQuotas(notes)
         self.kueue = Kueue(notes)
@@ -215,9 +215,6 @@ class KubernetesReader:
             ("scheduling.k8s.io", "PriorityClass"): self._read_priority_class,
             ("kueue.x-k8s.io", "AdmissionCheck"): self.schedulers.see_check,
             ("karpenter.sh", "NodePool"): self.pools.read,
-            ("apps", "ReplicaSet"): self._read_controller,
-            ("apps", "StatefulSet"): self._read_controller,
-            ("", "ReplicationController"): self._read_controller,
         }
 
     def read(self, path: Path) -> None:
@@ -232,7 +229,7 @@ class KubernetesReader:
                 place = f"{kind} {name_of(manifest)!r}"
                 self._read_object(manifest, path.name, place)
             except EntryError as error:
-                self.note(path.name, place, str(error), "left out")
+                self.note(path.name, place, str(error))
 
     def _read_object(self, manifest: Record, file: str, place: str) -> None:
         """Read an object of a kind that is known, once."""
@@ -242,10 +239,9 @@ class KubernetesReader:
         reader = self._readers.get((group, kind))
         if reader is None:
             self.schedulers.see_object(kind, version)
-            message = f"objects of kind {kind!r} ({version}) are not read"
-            self.note(file, place, message, "left out")
+            self.note(file, place, f"objects of kind {kind!r} ({version}) are not read")
             return
-        identity = group, kind, namespace_of(manifest), name_of(manifest)
+        identity = group, kind, *key_of(manifest)
         if group and identity in self._seen:
             raise EntryError(f"an earlier {kind} has this name")
         reader(manifest, file)
@@ -258,19 +254,22 @@ class KubernetesReader:
         if not name:
             raise EntryError("it has no name")
         taints = taints_of(mapping_at(manifest, "spec"))
-        version = text_at(manifest, "status", "nodeInfo", "kubeletVersion").removeprefix("v")
-        self.cluster.version = max(self.cluster.version, version, key=_version_order)
+        self.cluster.version = max(
+            self.cluster.version,
+            text_at(manifest, "status", "nodeInfo", "kubeletVersion").removeprefix("v"),
+            key=_version_order,
+        )
         closed = "cordoned" if value_at(manifest, "spec", "unschedulable", kind=bool) else ""
         if text_at(manifest, "metadata", "deletionTimestamp"):
             closed = "being deleted"
-        for condition in list_at(manifest, "status", "conditions"):
-            is_readiness = value_at(condition, "type", kind=str) == "Ready"
-            if is_readiness and value_at(condition, "status", kind=str) != "True":
-                closed = closed or "not ready"
+        ready = conditions_of(manifest).get("Ready")
+        if ready is not None and text_at(ready, "status") != "True":
+            closed = closed or "not ready"
 
         capacity = mapping_at(manifest, "status", "capacity")
-        allocatable = value_at(manifest, "status", "allocatable", default=capacity)
-        amounts = in_units(quantities(allocatable))
+        amounts = in_units(
+            quantities(value_at(manifest, "status", "allocatable", default=capacity))
+        )
         if not amounts:
             raise EntryError("it has no status.allocatable")
         labels = mapping_at(manifest, "metadata", "labels")
@@ -286,8 +285,13 @@ class KubernetesReader:
         if name_of(manifest) == CONFIG_MAP:
             self.groups += groups_of(manifest)
             return
-        readers = (self.volcano.read_configuration, self.kueue.read_configuration)
-        if not any(read_configuration(manifest) for read_configuration in readers):
+        if not any(
+            read_configuration(manifest)
+            for read_configuration in (
+                self.volcano.read_configuration,
+                self.kueue.read_configuration,
+            )
+        ):
             raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
 
     def _read_pod(self, manifest: Record, file: str) -> None:
@@ -304,7 +308,7 @@ class KubernetesReader:
         """Put a pod among those of the dump, once."""
         key = pod.namespace, pod.name
         if key in self.pods:
-            self.note(*pod.where, "an earlier pod has this name", "left out")
+            self.note(*pod.where, "an earlier pod has this name")
             return
         if pod.is_ending:
             self._ending.append(pod)
@@ -324,40 +328,16 @@ class KubernetesReader:
         if value is not None:
             self.priorities[name_of(manifest)] = float(value)
 
-    def _read_controller(self, manifest: Record, file: str) -> None:
-        """Read the pods that a controller was refused, such as by a ResourceQuota."""
-        failure = ""
-        for condition in list_at(manifest, "status", "conditions"):
-            is_failure = text_at(condition, "type") == "ReplicaFailure"
-            if is_failure and text_at(condition, "status") == "True":
-                failure = text_at(condition, "message")
-        wanted = count_at(manifest, "spec", "replicas", default=1)
-        existing = count_at(manifest, "status", "replicas")
-        if not failure or wanted <= existing:
-            return
-        template = mapping_at(manifest, "spec", "template")
-        labels = mapping_at(template, "metadata", "labels")
-        owner = {"kind": manifest["kind"], "name": name_of(manifest), "controller": True}
-        metadata = {
-            "name": name_of(manifest),
-            "namespace": namespace_of(manifest),
-            "labels": labels,
-            "annotations": mapping_at(template, "metadata", "annotations"),
-            "ownerReferences": [owner],
-        }
-        pod = pod_of({"metadata": metadata, "spec": template.get("spec")}, file, self.cluster.notes)
-        assert pod is not None
-        self.refused.append(
-            pod._replace(tasks=wanted - existing, gate=f"its pods are refused: {failure}")
-        )
-
     def _with_priority(self, pod: Pod) -> Pod:
         """Return a pod with the priority of its class, where it has none of its own."""
         if pod.priority is not None or not pod.priority_class:
             return pod
         if pod.priority_class not in self.priorities:
-            message = f"spec.priorityClassName {pod.priority_class!r}, which is not in the dump"
-            self.note(*pod.where, message, "no priority")
+            self.note(
+                *pod.where,
+                f"spec.priorityClassName {pod.priority_class!r}, which is not in the dump",
+                "no priority",
+            )
             return pod
         return pod._replace(priority=self.priorities[pod.priority_class])
 
@@ -407,8 +387,9 @@ class KubernetesReader:
         if pod.gate:
             self.cluster.hold(leaf, pod.tasks, pod.gate)
             return
-        request = Request(pod.priority, pod.message, pod.left_out, after)
-        self.cluster.wait(leaf, pod.tasks, pod.since, request)
+        self.cluster.wait(
+            leaf, pod.tasks, pod.since, Request(pod.priority, pod.message, pod.left_out, after)
+        )
 
     def _wait_together(self, name: str, entries: list[tuple[Leaf, Pod, int]]) -> None:
         """Count pods that wait, of each of which so many start at once, and the others after them."""
@@ -429,8 +410,11 @@ class KubernetesReader:
             pods = [pod for _, pod, _ in entries]
             since = min((pod.since for pod in pods if pod.since), default=None)
             message = next((pod.message for pod in pods if pod.message), "")
-            left_out = tuple(dict.fromkeys(text for pod in pods for text in pod.left_out))
-            request = Request(pods[0].priority, message, left_out)
+            request = Request(
+                pods[0].priority,
+                message,
+                tuple(dict.fromkeys(text for pod in pods for text in pod.left_out)),
+            )
             self.cluster.wait_together(Job(name, tasks, since=since, request=request))
 
     def _wait_as_gang(self, name: str, leaves: list[tuple[Leaf, Pod]], least: int) -> None:
@@ -481,11 +465,10 @@ class KubernetesReader:
             pod = self._qualified(pod)
             name = f"PodGroup {pod.namespace}/{pod.name}"
             self._wait_together(name, [(self._leaf(pod), pod, pod.tasks)])
-        for pod in map(self.kueue.placed, self.refused):
-            self._wait(self._leaf(pod), self._with_priority(pod))
         cluster.limits_reached = self.quotas.limits_reached(self.pods.values())
-        reasons = self.schedulers.reasons(list(self.pods.values()), self.kueue, self.volcano)
-        cluster.no_verdict = "; ".join(reasons)
+        cluster.no_verdict = "; ".join(
+            self.schedulers.reasons(list(self.pods.values()), self.kueue, self.volcano)
+        )
         self.kueue.bar(cluster)
         self.volcano.put_deserved(cluster)
 
@@ -544,8 +527,11 @@ class KubernetesReader:
         for name, demand in leaf.demand:  # it takes the place of what ends there
             ending[name] = max(ending.get(name, 0.0) - demand, 0.0)
         self.cluster.run(leaf, pod.nominated, pod.where)
-        action = "it counts as one that runs there"
-        self.note(*pod.where, f"node {pod.nominated!r} is kept for it (nominatedNodeName)", action)
+        self.note(
+            *pod.where,
+            f"node {pod.nominated!r} is kept for it (nominatedNodeName)",
+            "it counts as one that runs there",
+        )
         return True
 
     def _run_admitted(self, pod: Pod, places: Nodes) -> None:
@@ -567,13 +553,17 @@ class KubernetesReader:
             room = [int(free.get(name, 0.0) // amount) for name, amount in leaf.demand if amount]
             count = min([remaining, *room])
             if count > 0:
-                job = f"Workload {pod.namespace}/{pod.name}"
-                self.cluster.run(leaf, node.name, pod.where, count, job)
+                self.cluster.run(
+                    leaf, node.name, pod.where, count, f"Workload {pod.namespace}/{pod.name}"
+                )
                 add_amounts(free, dict(leaf.demand), -count)
                 remaining -= count
         if remaining < pod.tasks:
-            message = f"{pod.tasks - remaining} pods of the admitted Workload are not in the dump"
-            self.note(*pod.where, message, "they count as running, on nodes with room")
+            self.note(
+                *pod.where,
+                f"{pod.tasks - remaining} pods of the admitted Workload are not in the dump",
+                "they count as running, on nodes with room",
+            )
         if remaining:
             self.kueue.hold_quota(pod)
             self._wait(leaf, pod._replace(tasks=remaining))
@@ -597,8 +587,14 @@ class KubernetesReader:
             if self.has_queues:
                 queue = f"{WITHOUT_QUEUE}/{queue}"
         owner = f"{pod.namespace}/{pod.owner}"
-        label = f"{pod.namespace}/{pod.owner.partition('/')[2]}"
-        return Leaf(queue, owner, label, pod.demand, pod.place, tenant=queue)
+        return Leaf(
+            queue,
+            owner,
+            f"{pod.namespace}/{pod.owner.partition('/')[2]}",
+            pod.demand,
+            pod.place,
+            tenant=queue,
+        )
 
 
 def _version_order(version: str) -> list[int]:

@@ -46,14 +46,17 @@ from .pods import (
     Toleration,
     amount,
     bears,
+    conditions_of,
     constraints_left_out,
     demand_and_place,
     in_units,
+    key_of,
     name_of,
-    namespace_of,
     owner_of,
     place_of,
+    quantities,
     quantity,
+    since_of,
     taints_of,
     unit_of,
 )
@@ -141,6 +144,14 @@ class _Workload(NamedTuple):
     flavors: list[list[str]]
 
 
+class _LocalQueue(NamedTuple):
+    """A LocalQueue: its ClusterQueue, its stop policy, and the decayed mean of what it uses."""
+
+    queue: str
+    stopped: str
+    consumed: Amounts
+
+
 class _QuotaQueue(NamedTuple):
     """A ClusterQueue or cohort: its parent, its weight, and its quotas by resource and flavor.
 
@@ -189,10 +200,7 @@ class Kueue:
         self._note = notes.add
         self._queues: dict[str, _QuotaQueue] = {}
         self._cohorts: dict[str, _QuotaQueue] = {}
-        self._local_queues: dict[_Key, str] = {}
-        #: Stop policies of LocalQueues, and decayed means of what they use.
-        self._stopped_local_queues: dict[_Key, str] = {}
-        self._consumed: dict[_Key, Amounts] = {}
+        self._local_queues: dict[_Key, _LocalQueue] = {}
         self._flavors: dict[str, _Flavor] = {}
         self._workloads: dict[_Key, _Workload] = {}
         #: The Workload of owners by namespace, kind and name (no kind: any but Jobs and pods), and the
@@ -204,6 +212,7 @@ class Kueue:
         self._paths: dict[str, str] = {}
         self._uncovered: dict[str, Floats] = {}
         self._ignored: set[str] = set()
+        self._sums: dict[tuple[str, Column], Fraction] = {}  # S
         #: Roots of the cohorts in which admitted Workloads have pods that do not run.
         self._roots_with_held_quota: set[str] = set()
         #: Whether the manager's configuration has fair sharing on; None where it is not in the dump.
@@ -229,27 +238,37 @@ class Kueue:
         queue = value_at(manifest, "spec", "clusterQueue", kind=str)
         if not queue:
             raise EntryError("it names no ClusterQueue")
-        key = namespace_of(manifest), name_of(manifest)
-        self._local_queues[key] = queue
-        policy = text_at(manifest, "spec", "stopPolicy")
-        if policy in _STOPPED:
-            self._stopped_local_queues[key] = policy
-        consumed = mapping_at(
-            manifest, "status", "fairSharing", "admissionFairSharingStatus", "consumedResources"
+        local_queue = _LocalQueue(
+            queue,
+            _stop_policy(mapping_at(manifest, "spec")),
+            quantities(
+                mapping_at(
+                    manifest,
+                    "status",
+                    "fairSharing",
+                    "admissionFairSharingStatus",
+                    "consumedResources",
+                )
+            ),
         )
-        if consumed:
-            self._consumed[key] = {name: quantity(value) for name, value in consumed.items()}
+        self._local_queues[key_of(manifest)] = local_queue
 
     def _read_flavor(self, manifest: Record, file: str) -> None:
         spec = mapping_at(manifest, "spec")
-        pod_spec = {
-            "nodeSelector": mapping_at(spec, "nodeLabels"),
-            "tolerations": list_at(spec, "tolerations"),
-        }
-        place = place_of(pod_spec, False, (file, ""), self._notes)
-        taints = taints_of({"taints": list_at(spec, "nodeTaints")})
+        place = place_of(
+            {
+                "nodeSelector": mapping_at(spec, "nodeLabels"),
+                "tolerations": list_at(spec, "tolerations"),
+            },
+            False,
+            (file, ""),
+            self._notes,
+        )
         self._flavors[name_of(manifest)] = _Flavor(
-            place.selector, taints, place.tolerations, bool(text_at(spec, "topologyName"))
+            place.selector,
+            taints_of({"taints": list_at(spec, "nodeTaints")}),
+            place.tolerations,
+            bool(text_at(spec, "topologyName")),
         )
 
     def _queue(self, manifest: Record, file: str, parents: tuple[str, str]) -> _QuotaQueue:
@@ -258,13 +277,11 @@ class Kueue:
         spec = mapping_at(manifest, "spec")
         for key, value in spec.items():
             if key not in _READ and value not in ({}, [], None, "None", ""):
-                self._note(*where, f"spec.{key}", "left out")
-        names = (value_at(spec, key, kind=str) for key in parents)
-        parent = next(filter(None, names), "")
-        printed_weight = value_at(
-            spec, "fairSharing", "weight", kind=(str, int, float), default="1"
+                self._note(*where, f"spec.{key}")
+        parent = next(filter(None, (value_at(spec, key, kind=str) for key in parents)), "")
+        weight = float(
+            quantity(value_at(spec, "fairSharing", "weight", kind=(str, int, float), default="1"))
         )
-        weight = float(quantity(printed_weight))
 
         quotas: dict[Column, Amounts] = {}
         groups: list[tuple[list[str], list[str]]] = []
@@ -272,11 +289,11 @@ class Kueue:
             flavors = list_at(group, "flavors")
             for flavor in flavors:
                 for entry in list_at(flavor, "resources"):
-                    amounts = _quota_amounts(entry)
-                    quotas[text_at(entry, "name"), text_at(flavor, "name")] = amounts
+                    quotas[text_at(entry, "name"), text_at(flavor, "name")] = _quota_amounts(entry)
             flavor_names = [text_at(flavor, "name") for flavor in flavors]
-            resources = [resource for resource, flavor in quotas if flavor in flavor_names]
-            groups.append((resources, flavor_names))
+            groups.append(
+                ([resource for resource, flavor in quotas if flavor in flavor_names], flavor_names)
+            )
 
         share = value_at(manifest, "status", "fairSharing", "weightedShare", kind=(int, float))
         return _QuotaQueue(
@@ -287,7 +304,7 @@ class Kueue:
             None if share is None else float(share),
             where,
             has_status=bool(manifest.get("status")),
-            stopped=policy if (policy := text_at(spec, "stopPolicy")) in _STOPPED else "",
+            stopped=_stop_policy(spec),
             reclaims=text_at(spec, "preemption", "reclaimWithinCohort"),
             says_weight="fairSharing" in spec,
             is_strict=text_at(spec, "queueingStrategy") == "StrictFIFO",
@@ -310,8 +327,7 @@ class Kueue:
         return True
 
     def _read_workload(self, manifest: Record, file: str) -> None:
-        name, namespace = name_of(manifest), namespace_of(manifest)
-        key = namespace, name
+        namespace, name = key = key_of(manifest)
         spec, status = mapping_at(manifest, "spec"), mapping_at(manifest, "status")
         queue = text_at(spec, "queueName")
         self._local_queue_of_workload[key] = queue
@@ -324,7 +340,7 @@ class Kueue:
             owners.append(f"/{owner}")
         self._workload_of |= {(namespace, owner): key for owner in owners}
 
-        conditions = {text_at(entry, "type"): entry for entry in list_at(status, "conditions")}
+        conditions = conditions_of(manifest)
         if _status(conditions, "Finished") == "True":
             return
         admission = mapping_at(status, "admission")
@@ -332,7 +348,7 @@ class Kueue:
         if admission:  # it holds its quota, whether or not its pods exist already
             is_admitted = _status(conditions, "Admitted") == "True"
             gate = "" if is_admitted else _checks(status, ("Pending", *_FAILED_CHECKS))
-        since = value_at(manifest, "metadata", "creationTimestamp", kind=str)
+        since = since_of(manifest)
         priority = value_at(spec, "priority", kind=int)
         common = Pod(
             file,
@@ -357,8 +373,9 @@ class Kueue:
         }
         for pod_set in list_at(spec, "podSets"):
             pod_spec = mapping_at(pod_set, "template", "spec")
-            where = file, f"Workload '{namespace}/{name}'"
-            demand, place = demand_and_place(pod_spec, False, where, self._notes)
+            demand, place = demand_and_place(
+                pod_spec, False, (file, f"Workload '{namespace}/{name}'"), self._notes
+            )
             count = count_at(pod_set, "count", default=1)
             least.append(count_at(pod_set, "minCount", default=count))
             set_name = text_at(pod_set, "name")
@@ -396,8 +413,11 @@ class Kueue:
     def annotations_of(self, pod: Pod) -> Record:
         """Return the annotations and labels of a pod that name its Workload, group or topology."""
         texts = {**pod.labels, **pod.annotations}
-        keys = (_WORKLOAD_NAME, _POD_GROUP, _POD_GROUP_SIZE, *_MANAGED, *_TOPOLOGIES)
-        return {key: texts[key] for key in keys if key in texts}
+        return {
+            key: texts[key]
+            for key in (_WORKLOAD_NAME, _POD_GROUP, _POD_GROUP_SIZE, *_MANAGED, *_TOPOLOGIES)
+            if key in texts
+        }
 
     def waiting(self) -> Iterator[tuple[str, list[Pod], list[int]]]:
         """Yield name, pods and least counts of the Workloads that are not admitted.
@@ -441,7 +461,8 @@ class Kueue:
         ]
         first: dict[str, _Key] = {}
         for _, key, local_queue in sorted(turns):
-            first.setdefault(self._local_queues.get((key[0], local_queue), ""), key)
+            of_name = self._local_queues.get((key[0], local_queue))
+            first.setdefault(of_name.queue if of_name else "", key)
         return first
 
     def qualified(self, pod: Pod) -> Pod:
@@ -486,8 +507,9 @@ class Kueue:
                     remaining -= missing
                     labels = [line for flavor in flavors for line in self._labels(flavor)]
                     assert isinstance(pod.place, Place)
-                    selector = tuple(dict.fromkeys((*pod.place.selector, *labels)))
-                    place = pod.place._replace(selector=selector)
+                    place = pod.place._replace(
+                        selector=tuple(dict.fromkeys((*pod.place.selector, *labels)))
+                    )
                     yield pod._replace(has_quota=True, tasks=missing, place=place)
 
     def hold_quota(self, pod: Pod) -> None:
@@ -517,8 +539,9 @@ class Kueue:
         while name and kind not in _CREATED_BY_PEOPLE:
             owners.append(f"/{name}")
             name = name.rpartition("-")[0]
-        keys = (self._workload_of.get((pod.namespace, owner)) for owner in owners)
-        return next(filter(None, keys), None)
+        return next(
+            filter(None, (self._workload_of.get((pod.namespace, owner)) for owner in owners)), None
+        )
 
     def gang_of(self, pod: Pod) -> Gang | None:
         """Return the group of a pod, or the Workload of one that runs; else None."""
@@ -559,13 +582,14 @@ class Kueue:
         local_queue = self._local_queue_of(pod)
         if not local_queue:
             return None
-        queue = self._local_queues.get((pod.namespace, local_queue))
-        if queue in self._queues:
-            return queue
+        of_name = self._local_queues.get((pod.namespace, local_queue))
+        if of_name and of_name.queue in self._queues:
+            return of_name.queue
         if note:
-            missing = f"LocalQueue {local_queue!r}" if queue is None else f"ClusterQueue {queue!r}"
-            action = "it counts as one in no queue"
-            self._note(*pod.where, f"{missing} is not in the dump", action)
+            missing = (
+                f"ClusterQueue {of_name.queue!r}" if of_name else f"LocalQueue {local_queue!r}"
+            )
+            self._note(*pod.where, f"{missing} is not in the dump", "it counts as one in no queue")
         return None
 
     def placed(self, pod: Pod) -> Pod:
@@ -613,11 +637,11 @@ class Kueue:
 
     def _stopped(self, pod: Pod, name: str) -> str:
         """Return why nothing more starts in the queues of a pod; empty where it may."""
-        policy = self._queues[name].stopped
-        if policy:
+        if policy := self._queues[name].stopped:
             return f"ClusterQueue {name!r} is stopped (stopPolicy: {policy})"
         local_queue = self._local_queue_of(pod)
-        policy = self._stopped_local_queues.get((pod.namespace, local_queue), "")
+        of_name = self._local_queues.get((pod.namespace, local_queue))
+        policy = of_name.stopped if of_name else ""
         return f"LocalQueue {local_queue!r} is stopped (stopPolicy: {policy})" if policy else ""
 
     def _local_queue_of(self, pod: Pod) -> str:
@@ -632,55 +656,68 @@ class Kueue:
         The text is empty where some flavor of each resource could have room for them.
         """
         name = self._cluster_queue_of(pod, note=False)
-        for resource, demand in pod.demand if name is not None else ():
-            largest = self._largest[self._path(name)].get(resource) if name is not None else None
+        columns = () if name is None else self._queues[name].quotas
+        for resource, demand in pod.demand:
+            flavors = [column for column in columns if column[0] == resource]
+            if name is None or resource == PODS or not flavors:
+                continue
             request = count * demand
-            if largest is not None and resource != PODS and request > amount(resource, largest):
+            most = max(self._could_have(self._path(name), column) for column in flavors)
+            if request > amount(resource, most):
                 unit = unit_of(resource)
                 return (
                     f"{quantity_text(request, resource, unit)} at once, more than the "
-                    f"{quantity_text(amount(resource, largest), resource, unit)} that ClusterQueue "
+                    f"{quantity_text(amount(resource, most), resource, unit)} that ClusterQueue "
                     f"{name!r} can ever have"
                 )
         return ""
 
-    @cached_property
-    def _largest(self) -> dict[str, Amounts]:
-        """The most that each ClusterQueue can ever have of a resource in one flavor, by path.
+    # S, K and A of ``models/trees/quotas.py``, in fractions, before there is an Instance.
 
-        It is A of ``models/trees/quotas.py``, in fractions, before there is an Instance; ``owned`` is S.
-        """
-        rows = {path: queue for path, queue, _ in self._rows()}
-        paths = {above: None for path in rows for above in fairlp.queues.lineage(path)[1:]}
-        highest_first = sorted(paths, key=lambda path: path.count("/"))
-        owned: dict[str, dict[Column, Fraction]] = {path: {} for path in highest_first}
-        reserved: dict[str, dict[Column, Fraction]] = {path: {} for path in highest_first}
-        for path in reversed(highest_first):
-            quotas = rows[path].quotas if path in rows else {}
-            add_amounts(
-                owned[path], {column: amounts["nominal"] for column, amounts in quotas.items()}
+    def _could_have(self, path: str, column: Column) -> Fraction:
+        """Return the most that a queue can ever have: A."""
+        owned = self._owned(path, column)
+        parent = fairlp.queues.parent_of(path)
+        if parent == fairlp.queues.ROOT:
+            return owned
+        most = self._kept(path, column) + self._could_have(parent, column)
+        limit = self._quota(path, column, "borrowing")
+        return most if limit is None else min(most, owned + limit)
+
+    def _owned(self, path: str, column: Column) -> Fraction:
+        """Return the quota of a queue and of those below it that they may lend: S."""
+        if (path, column) not in self._sums:
+            lent = (
+                self._owned(child, column) - self._kept(child, column)
+                for child in self._children.get(path, ())
             )
-            for column, total in owned[path].items():
-                lending = quotas.get(column, {}).get("lending", total)
-                reserved[path][column] = max(total - lending, Fraction(0))
-                lent = {column: total - reserved[path][column]}
-                add_amounts(owned.get(fairlp.queues.parent_of(path), {}), lent)
+            self._sums[path, column] = sum(
+                lent, (self._quota(path, column, "nominal") or Fraction(0))
+            )
+        return self._sums[path, column]
 
-        most: dict[str, dict[Column, Fraction]] = {}
-        largest: dict[str, Amounts] = {}
-        for path in highest_first:
-            of_parent = most.get(fairlp.queues.parent_of(path))
-            most[path] = dict(owned[path])
-            largest[path] = {}
-            for column, total in owned[path].items():
-                if of_parent is not None:
-                    quota = rows[path].quotas.get(column, {}) if path in rows else {}
-                    total = reserved[path][column] + of_parent[column]
-                    if "borrowing" in quota:
-                        total = min(total, owned[path][column] + quota["borrowing"])
-                    most[path][column] = total
-                largest[path][column[0]] = max(total, largest[path].get(column[0], total))
-        return largest
+    def _kept(self, path: str, column: Column) -> Fraction:
+        """Return what a queue keeps for itself: K."""
+        limit = self._quota(path, column, "lending")
+        return Fraction(0) if limit is None else max(self._owned(path, column) - limit, Fraction(0))
+
+    def _quota(self, path: str, column: Column, kind: str) -> Fraction | None:
+        """Return a quota of a queue or cohort; None where it has none of the kind."""
+        queue = self._queues_of_paths.get(path)
+        return None if queue is None else queue.quotas.get(column, {}).get(kind)
+
+    @cached_property
+    def _queues_of_paths(self) -> dict[str, _QuotaQueue]:
+        return {path: queue for path, queue, _ in self._rows()}
+
+    @cached_property
+    def _children(self) -> dict[str, list[str]]:
+        """The queues and cohorts below each cohort, those without an object counted."""
+        paths = {above for path in self._queues_of_paths for above in fairlp.queues.lineage(path)}
+        children: dict[str, list[str]] = defaultdict(list)
+        for path in sorted(paths - {fairlp.queues.ROOT}):
+            children[fairlp.queues.parent_of(path)].append(path)
+        return children
 
     def _rows(self) -> Iterator[tuple[str, _QuotaQueue, bool]]:
         """Yield path and quotas of cohorts and ClusterQueues, and whether each is a cohort."""
@@ -693,8 +730,10 @@ class Kueue:
         """Return the path of a ClusterQueue: its cohorts from the root down, and its name."""
         if name not in self._paths:
             ancestors = self._above(self._queues[name].parent)
-            queues = chain(self._queues.values(), self._cohorts.values())
-            is_cohort = name in self._cohorts or any(queue.parent == name for queue in queues)
+            is_cohort = name in self._cohorts or any(
+                queue.parent == name
+                for queue in chain(self._queues.values(), self._cohorts.values())
+            )
             step = name_in_path(name)
             if not ancestors and is_cohort:
                 step += " (ClusterQueue)"
@@ -811,8 +850,11 @@ class Kueue:
     @cached_property
     def _flavors_of_labels(self) -> Counter[tuple[Requirement, ...]]:
         """How many flavors of quotas have these labels; for use when all objects are read."""
-        queues = chain(self._queues.values(), self._cohorts.values())
-        flavors = {flavor for queue in queues for _, flavor in queue.quotas}
+        flavors = {
+            flavor
+            for queue in chain(self._queues.values(), self._cohorts.values())
+            for _, flavor in queue.quotas
+        }
         return Counter(map(self._labels, flavors))
 
     def _add_flavor_labels(self, cluster: Cluster) -> None:
@@ -840,13 +882,11 @@ class Kueue:
         Kueue prints means, in which the past fades by half in a half-life. So an amount is 1/ln 2 of
         itself, times half-lives.
         """
-        for (namespace, name), consumed in self._consumed.items():
-            queue = self._local_queues[namespace, name]
-            if queue not in self._queues:
-                continue
-            total = cluster.past.setdefault((self._path(queue), namespace), {})
-            for resource, mean in consumed.items():
-                add_amounts(total, {resource: amount(resource, mean) / math.log(2)})
+        for (namespace, _), local_queue in self._local_queues.items():
+            if local_queue.queue in self._queues and local_queue.consumed:
+                total = cluster.past.setdefault((self._path(local_queue.queue), namespace), {})
+                for resource, mean in local_queue.consumed.items():
+                    add_amounts(total, {resource: amount(resource, mean) / math.log(2)})
 
     def bar(self, cluster: Cluster) -> None:
         """Put caps of 0 on the resources that ClusterQueues do not cover.
@@ -854,14 +894,22 @@ class Kueue:
         A resource that pods of such a queue run with all the same has no cap.
         """
         for resource in sorted(self._ignored):
-            message = "pods run with it in ClusterQueues that do not cover it"
-            action = "no quota counts it there: so Kueue is configured"
-            self._note("", f"resource {resource!r}", message, action)
+            self._note(
+                "",
+                f"resource {resource!r}",
+                "pods run with it in ClusterQueues that do not cover it",
+                "no quota counts it there: so Kueue is configured",
+            )
         for path, caps in self._uncovered.items():
-            barred = {
-                resource: cap for resource, cap in caps.items() if resource not in self._ignored
-            }
-            cluster.queue(path).setdefault("cap", {}).update(barred)
+            cluster.queue(path).setdefault("cap", {}).update(
+                {resource: cap for resource, cap in caps.items() if resource not in self._ignored}
+            )
+
+
+def _stop_policy(spec: Record) -> str:
+    """Return the policy by which nothing more starts in a queue; empty where it may."""
+    policy = text_at(spec, "stopPolicy")
+    return policy if policy in _STOPPED else ""
 
 
 def _quota_amounts(entry: Record) -> Amounts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import blake2b
@@ -101,22 +101,22 @@ def place_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Place:
         File and pod.
     notes : Notes
     """
-    selector = mapping_at(spec, "nodeSelector")
     selector_lines = tuple(
-        Requirement(key, "In", (str(value),)) for key, value in sorted(selector.items())
+        Requirement(key, "In", (str(value),))
+        for key, value in sorted(mapping_at(spec, "nodeSelector").items())
     )
 
     affinity = ("affinity", "nodeAffinity")
     required = value_at(spec, *affinity, "requiredDuringSchedulingIgnoredDuringExecution")
     terms = None
     if required is not None:
-        entries = list_at(required, "nodeSelectorTerms")
-        all_terms = [_term(entry, pinned, where, notes) for entry in entries]
+        all_terms = [
+            _term(entry, pinned, where, notes) for entry in list_at(required, "nodeSelectorTerms")
+        ]
         if () not in all_terms:
             terms = tuple(term for term in all_terms if term is not None)
 
-    preferred = (*affinity, "preferredDuringSchedulingIgnoredDuringExecution")
-    if value_at(spec, *preferred, kind=list):
+    if value_at(spec, *(*affinity, "preferredDuringSchedulingIgnoredDuringExecution"), kind=list):
         notes.add(*where, "affinity.nodeAffinity.preferred…", "left out: a wish, and no rule")
     for kind in ("podAffinity", "podAntiAffinity"):
         if value_at(spec, "affinity", kind):
@@ -131,12 +131,16 @@ def _term(entry: Any, pinned: bool, where: Where, notes: Notes) -> tuple[Require
     lines = [_requirement(line, text_at(line, "key"), where, notes) for line in expressions]
     for line in fields:
         if pinned:
-            message = "a DaemonSet's pod is bound to its node by name"
-            notes.add(*where, message, "left out: all are one user")
+            notes.add(
+                *where,
+                "a DaemonSet's pod is bound to its node by name",
+                "left out: all are one user",
+            )
             continue
         key = text_at(line, "key")
-        field = NAME if key == "metadata.name" else f"\0{key}"
-        lines.append(_requirement(line, field, where, notes))
+        lines.append(
+            _requirement(line, (NAME if key == "metadata.name" else f"\0{key}"), where, notes)
+        )
     if not expressions and not fields:
         return None
     return tuple(line for line in lines if line is not None)
@@ -149,8 +153,11 @@ def _requirement(line: Any, key: str, where: Where, notes: Notes) -> Requirement
     compares = operator in ("Gt", "Lt")
     if operator in _OPERATORS and not (compares and not _is_whole(values)):
         return Requirement(key, operator, values)
-    message = f"operator {shown(operator)} of {values!r} in node affinity"
-    notes.add(*where, message, "this line is left out")
+    notes.add(
+        *where,
+        f"operator {shown(operator)} of {values!r} in node affinity",
+        "this line is left out",
+    )
     return None
 
 
@@ -205,39 +212,27 @@ class Nodes:
         self._kinds_of_taints = list(positions)
         self._kind = np.array([positions[kind] for kind in taints], dtype=np.intp)
 
-    def allowed(self, place: Hashable) -> np.ndarray | None:
+    def allowed(self, place: Hashable) -> np.ndarray:
         """Return the mask of the nodes that pods of a place may be on."""
         if isinstance(place, AnyOf):
-            alternatives = [np.zeros(len(self._kind), dtype=bool)]
-            for alternative in place.places:
-                mask_or_all = self.allowed(alternative)
-                if mask_or_all is not None:
-                    alternatives.append(mask_or_all)
-            return np.asarray(np.any(alternatives, axis=0))
+            nowhere = np.zeros(len(self._kind), dtype=bool)
+            return np.asarray(np.any([nowhere, *map(self.allowed, place.places)], axis=0))
 
-        # Nodes whose taints the pod bears, with all lines of its selector
+        # Nodes whose taints the pod bears, with all lines of its selector, and of one term of its affinity
         assert isinstance(place, Place)
-        is_borne = np.array(
-            [
-                all(bears(taint, place.tolerations) for taint in taints)
-                for taints in self._kinds_of_taints
-            ],
-            dtype=bool,
-        )
-        mask: np.ndarray = is_borne[self._kind]
-        for line in place.selector:
-            mask &= self._line_mask(line)
-
-        # and all lines of one term of its affinity
+        is_borne = [
+            all(bears(taint, place.tolerations) for taint in taints)
+            for taints in self._kinds_of_taints
+        ]
+        mask: np.ndarray = np.array(is_borne, dtype=bool)[self._kind]
+        mask &= self._fulfilling(place.selector)
         if place.terms is not None:
-            in_some_term = np.zeros_like(mask)
-            for term in place.terms:
-                in_term = np.ones_like(mask)
-                for line in term:
-                    in_term &= self._line_mask(line)
-                in_some_term |= in_term
-            mask &= in_some_term
+            mask &= np.any([self._fulfilling(term) for term in place.terms], axis=0)
         return mask
+
+    def _fulfilling(self, lines: Iterable[Requirement]) -> np.ndarray:
+        """Return the mask of the nodes that fulfil all lines."""
+        return np.asarray(np.all([self._line_mask(line) for line in lines], axis=0))
 
     def why_nowhere(self, place: Hashable) -> str:
         """Return why no node may take the pods of a place: the first rule that no node fulfils."""
@@ -260,8 +255,9 @@ class Nodes:
     def _line_mask(self, line: Requirement) -> np.ndarray:
         """Return the mask of the nodes that fulfil a line."""
         if line not in self._line_masks:
-            mask = [fulfils(labels.get(line.key), line) for labels in self._labels]
-            self._line_masks[line] = np.array(mask, dtype=bool)
+            self._line_masks[line] = np.array(
+                [fulfils(labels.get(line.key), line) for labels in self._labels], dtype=bool
+            )
         return self._line_masks[line]
 
 
@@ -433,10 +429,10 @@ class Pod(NamedTuple):
     ``is_ending`` whether it is being deleted.
     """
 
-    file: str
-    name: str
-    namespace: str
-    owner: str
+    file: str = ""
+    name: str = ""
+    namespace: str = ""
+    owner: str = ""
     demand: Demand = ()
     place: Place | AnyOf = ANYWHERE
     node: str = ""
@@ -468,24 +464,11 @@ class Gang(NamedTuple):
     least: int
 
 
-class Spec(NamedTuple):
-    """What counts of a pod's spec; the names are those of `Pod`."""
-
-    demand: Demand
-    place: Place
-    gate: str
-    scheduler: str
-    priority: float | None
-    left_out: tuple[str, ...]
-    priority_class: str
-    waits_for_quota: bool
-
-
-def spec_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Spec:
-    """Return what counts of a spec; see `place_of`."""
+def spec_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Pod:
+    """Return a pod with what counts of its spec; see `place_of`."""
     demand, place = demand_and_place(spec, pinned, where, notes)
     gates = [text_at(gate, "name") for gate in list_at(spec, "schedulingGates")]
-    return Spec(
+    return Pod(
         demand=demand,
         place=place,
         gate=", ".join(f"gate {gate}" for gate in gates if gate != QUOTA_GATE),
@@ -505,9 +488,9 @@ class KnownSpecs:
     """
 
     def __init__(self) -> None:
-        self._specs: dict[bytes, Spec] = {}
+        self._specs: dict[bytes, Pod] = {}
 
-    def of(self, spec: Record, pinned: bool, where: Where, notes: Notes) -> Spec:
+    def of(self, spec: Record, pinned: bool, where: Where, notes: Notes) -> Pod:
         """Return what counts of a spec; see `place_of`."""
         key = blake2b(repr((pinned, _counting_fields(spec))).encode()).digest()
         known = self._specs.get(key)
@@ -544,12 +527,9 @@ def _counting_fields(spec: Record) -> dict[str, Any]:
     return fields
 
 
-def pod_of(
-    manifest: Record, file: str, notes: Notes, specs: KnownSpecs | None = None
-) -> Pod | None:
+def pod_of(manifest: Record, file: str, notes: Notes, specs: KnownSpecs) -> Pod | None:
     """Return a pod, None where it has finished; ``specs`` are those of other pods of the dump."""
-    name = name_of(manifest)
-    namespace = namespace_of(manifest)
+    namespace, name = key_of(manifest)
     where = file, f"pod '{namespace}/{name}'"
     phase = text_at(manifest, "status", "phase")
     if phase in _FINISHED:
@@ -560,34 +540,22 @@ def pod_of(
         notes.add(*where, "it is being deleted", "left out: what it holds is about to be free")
 
     kind, owner = _created_by(manifest)
-    specs = KnownSpecs() if specs is None else specs
-    spec = specs.of(mapping_at(manifest, "spec"), kind == "DaemonSet", where, notes)
-    demand = spec.demand
-    gate = spec.gate
-    message = _scheduling_message(manifest)
-    if not gate and only_other_constraints(message):
-        gate = message
+    pod = specs.of(mapping_at(manifest, "spec"), kind == "DaemonSet", where, notes)
+    condition = conditions_of(manifest).get("PodScheduled")
+    message = "" if text_at(condition, "status") == "True" else text_at(condition, "message")
     node = text_at(manifest, "spec", "nodeName")
-    if node:
-        demand = _with_resizes(manifest, demand)
-    return Pod(
+    return pod._replace(
         file=file,
         name=name,
         namespace=namespace,
         owner=f"{kind}/{owner}",
-        demand=demand,
-        place=spec.place,
+        demand=_with_resizes(manifest, pod.demand) if node else pod.demand,
         node=node,
-        since=value_at(manifest, "metadata", "creationTimestamp", kind=str),
+        since=since_of(manifest),
         labels=mapping_at(manifest, "metadata", "labels"),
         annotations=mapping_at(manifest, "metadata", "annotations"),
-        scheduler=spec.scheduler,
-        gate=gate,
-        priority=spec.priority,
+        gate=pod.gate or (message if only_other_constraints(message) else ""),
         message=message,
-        left_out=spec.left_out,
-        priority_class=spec.priority_class,
-        waits_for_quota=spec.waits_for_quota,
         nominated="" if node else text_at(manifest, "status", "nominatedNodeName"),
         is_ending=is_ending,
     )
@@ -644,8 +612,9 @@ def constraints_left_out(spec: Record) -> tuple[str, ...]:
     """
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     volumes = list_at(spec, "volumes")
-    containers = list_at(spec, "containers")
-    ports = [port for container in containers for port in list_at(container, "ports")]
+    ports = [
+        port for container in list_at(spec, "containers") for port in list_at(container, "ports")
+    ]
     constraints = {
         "pod affinity": list_at(spec, "affinity", "podAffinity", required),
         "pod anti-affinity": list_at(spec, "affinity", "podAntiAffinity", required),
@@ -670,26 +639,27 @@ def _with_resizes(manifest: Record, demand: Demand) -> Demand:
     spec = mapping_at(manifest, "spec")
     allocated: dict[str, Amounts] = {}
     for status in list_at(manifest, "status", "containerStatuses"):
-        of_container = quantities(mapping_at(status, "allocatedResources"))
-        actual = quantities(mapping_at(status, "resources", "requests"))
-        allocated[text_at(status, "name")] = largest_amounts(of_container, actual)
+        allocated[text_at(status, "name")] = largest_amounts(
+            quantities(mapping_at(status, "allocatedResources")),
+            quantities(mapping_at(status, "resources", "requests")),
+        )
     if not any(allocated.values()):
         return demand
     total: Amounts = {}
     for container in list_at(spec, "containers"):
-        requests = _container_requests(container)
-        name = text_at(container, "name")
-        add_amounts(total, largest_amounts(requests, allocated.get(name, {})))
-    larger = largest_amounts(dict(demand), in_units(total))
-    return tuple(sorted((resource, value) for resource, value in larger.items() if value > 0))
-
-
-def _scheduling_message(manifest: Record) -> str:
-    """Return what the scheduler says of a pod that it has not placed."""
-    for condition in list_at(manifest, "status", "conditions"):
-        if text_at(condition, "type") == "PodScheduled" and text_at(condition, "status") != "True":
-            return text_at(condition, "message")
-    return ""
+        add_amounts(
+            total,
+            largest_amounts(
+                _container_requests(container), allocated.get(text_at(container, "name"), {})
+            ),
+        )
+    return tuple(
+        sorted(
+            (resource, value)
+            for resource, value in largest_amounts(dict(demand), in_units(total)).items()
+            if value > 0
+        )
+    )
 
 
 def _created_by(manifest: Record) -> tuple[str, str]:
@@ -717,11 +687,12 @@ def demand_and_place(
             if spec[key]:
                 notes.add(*where, f"spec.{key}", "left out: it cannot be expressed")
         elif key not in _KNOWN:
-            notes.add(*where, f"unknown field spec.{key}", "left out")
+            notes.add(*where, f"unknown field spec.{key}")
 
-    requests = requests_of(spec)
     demand = {
-        resource: amount(resource, value) for resource, value in requests.items() if value > 0
+        resource: amount(resource, value)
+        for resource, value in requests_of(spec).items()
+        if value > 0
     }
     if not demand:
         notes.add(*where, "it requests nothing", "it counts as one of 'pods' only")
@@ -761,8 +732,12 @@ def requests_of(spec: Record) -> Amounts:
 
 def _container_requests(container: Any) -> Amounts:
     """Return the requests of a container; a resource with a limit only is requested, too."""
-    limits = mapping_at(container, "resources", "limits")
-    return quantities({**limits, **mapping_at(container, "resources", "requests")})
+    return quantities(
+        {
+            **mapping_at(container, "resources", "limits"),
+            **mapping_at(container, "resources", "requests"),
+        }
+    )
 
 
 def name_of(manifest: Record) -> str:
@@ -770,16 +745,26 @@ def name_of(manifest: Record) -> str:
     return text_at(manifest, "metadata", "name")
 
 
-def namespace_of(manifest: Record) -> str:
-    """Return the namespace of an object."""
-    return str(value_at(manifest, "metadata", "namespace", kind=str, default="default"))
+def key_of(manifest: Record) -> tuple[str, str]:
+    """Return namespace and name of an object."""
+    return text_at(manifest, "metadata", "namespace") or "default", name_of(manifest)
+
+
+def since_of(manifest: Record) -> str | None:
+    """Return when an object was created; None where it does not say."""
+    return value_at(manifest, "metadata", "creationTimestamp", kind=str)  # type: ignore[no-any-return]
+
+
+def conditions_of(manifest: Record) -> dict[str, Record]:
+    """Return the conditions of an object's status by their type."""
+    return {text_at(entry, "type"): entry for entry in list_at(manifest, "status", "conditions")}
 
 
 def owner_of(manifest: Record) -> tuple[str, str]:
     """Return kind and name of an object's controller, else of another owner, else of itself."""
-    owners = list_at(manifest, "metadata", "ownerReferences")
     controllers_first = sorted(
-        owners, key=lambda owner: value_at(owner, "controller", kind=bool) is not True
+        list_at(manifest, "metadata", "ownerReferences"),
+        key=lambda owner: value_at(owner, "controller", kind=bool) is not True,
     )
     for owner in controllers_first:
         kind = value_at(owner, "kind", kind=str)

@@ -63,11 +63,13 @@ def queue_rows(
 
 def _limits(cluster: Cluster, path: str, kind: str, resources: list[str]) -> Floats:
     """Return the finite amounts of a queue's guarantee or cap."""
-    limits = cluster.queues[path].get(kind, {})
-    finite = {resource: limit for resource, limit in limits.items() if math.isfinite(limit)}
+    finite = {
+        resource: limit
+        for resource, limit in cluster.queues[path].get(kind, {}).items()
+        if math.isfinite(limit)
+    }
     for resource in sorted(set(finite) - set(resources)):
-        message = f"{kind} of {resource!r}, which is no resource here"
-        cluster.note("", f"queue {path!r}", message, "left out")
+        cluster.note("", f"queue {path!r}", f"{kind} of {resource!r}, which is no resource here")
     return {r: max(limit, 0.0) for r, limit in finite.items() if r in resources}
 
 
@@ -76,8 +78,12 @@ def _lower_to_caps(cluster: Cluster, path: str, row: Record) -> None:
     for resource, guarantee in row["guarantee"].items():
         cap = row["cap"].get(resource, math.inf)
         if guarantee > cap:
-            message = f"guarantee of {resource!r}, {guarantee:g}, above its cap, {cap:g}"
-            cluster.note("", f"queue {path!r}", message, "lowered to the cap")
+            cluster.note(
+                "",
+                f"queue {path!r}",
+                f"guarantee of {resource!r}, {guarantee:g}, above its cap, {cap:g}",
+                "lowered to the cap",
+            )
             row["guarantee"][resource] = cap
 
 
@@ -87,10 +93,12 @@ def _lower_to_pool(cluster: Cluster, path: str, row: Record, capacity: Floats) -
         total = capacity[resource]
         if guarantee > total:
             if not row["nominal"]:
-                message = (
-                    f"guarantee of {resource!r}, {guarantee:g}, above the {total:g} of all nodes"
+                cluster.note(
+                    "",
+                    f"queue {path!r}",
+                    f"guarantee of {resource!r}, {guarantee:g}, above the {total:g} of all nodes",
+                    "lowered to that",
                 )
-                cluster.note("", f"queue {path!r}", message, "lowered to that")
             row["guarantee"][resource] = total
 
 
@@ -99,27 +107,28 @@ def note_large_quotas(cluster: Cluster, instance: Instance) -> None:
     quotas = instance.tree.quotas
     if quotas is None:
         return
-    capacities = instance.total_capacities[:, quotas.resource]
-    available = np.where(quotas.servers(instance).T, capacities, 0.0).sum(axis=0)
+    available = np.where(
+        quotas.servers(instance).T, instance.total_capacities[:, quotas.resource], 0.0
+    ).sum(axis=0)
     nominal = np.nan_to_num(quotas.amounts[0])
     names = quotas.names(instance.resources)
     for v, m in np.argwhere(nominal > available * (1 + tolerances.AGREEMENT)).tolist():
-        message = (
+        cluster.note(
+            "",
+            f"queue {instance.tree.paths[v]!r}",
             f"nominal quota of {names[m]!r}, {nominal[v, m]:g}, above the {available[m]:g} of its "
-            "nodes"
+            "nodes",
+            "unchanged: it counts as far as there are nodes",
         )
-        action = "unchanged: it counts as far as there are nodes"
-        cluster.note("", f"queue {instance.tree.paths[v]!r}", message, action)
 
 
 def _quotas(queue: Record, resources: list[str]) -> Record:
     """Return the quotas of a queue, by kind and column, of the instance's resources."""
     quotas: Record = {}
     for kind in fairlp.queues.KINDS:
-        amounts = queue.get(kind, {})
         quotas[kind] = {
             column: amount
-            for column, amount in amounts.items()
+            for column, amount in queue.get(kind, {}).items()
             if column.partition(fairlp.queues.AT)[0] in resources
         }
     return quotas
@@ -141,8 +150,9 @@ def with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:
             unplaced_tasks = fairlp.queues.unplaced(instance)
             if is_oversized.any() and not unplaced_tasks.any():
                 # Reports leave out tasks that fit no server: others have their part.
-                limits = np.where(is_oversized, 0.0, instance.task_limits)
-                unplaced_tasks = fairlp.queues.unplaced(instance.derived(task_limits=limits))
+                unplaced_tasks = fairlp.queues.unplaced(
+                    instance.derived(task_limits=np.where(is_oversized, 0.0, instance.task_limits))
+                )
         except SolverError:
             lowered = np.zeros(before.shape)
             instance = instance.derived(queues=replace(queues, guarantees=lowered))
@@ -159,8 +169,12 @@ def with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:
         if k == _TRIES:
             lowered = np.where(is_lacking, 0.0, lowered)
         else:
-            margin = tolerances.GUARANTEE_ROOM * before if k else 0.0
-            lowered = np.maximum(lowered - unplaced_amounts - margin * is_lacking, 0.0)
+            lowered = np.maximum(
+                lowered
+                - unplaced_amounts
+                - (tolerances.GUARANTEE_ROOM * before if k else 0.0) * is_lacking,
+                0.0,
+            )
             # An amount of 0 would be one that the guarantee does not name: drop the others, too.
             is_gone = ((before > 0) & (lowered == 0)).any(axis=1, keepdims=True)
             lowered = np.where(is_gone, 0.0, lowered)
@@ -174,9 +188,12 @@ def with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:
         resource = str(instance.resources[r])
         unit = instance.units.get(resource, "")
         amount, of_what = (quantity(table[v, r], resource, unit) for table in (loss, before))
-        message = f"{amount.partition(' ')[0]} of {of_what} of its guarantee have no node"
-        action = "the guarantee is lowered to what has one"
-        cluster.note("", f"queue {queues.paths[v]!r}", message, action)
+        cluster.note(
+            "",
+            f"queue {queues.paths[v]!r}",
+            f"{amount.partition(' ')[0]} of {of_what} of its guarantee have no node",
+            "the guarantee is lowered to what has one",
+        )
     return instance
 
 
@@ -209,8 +226,7 @@ def shares_of_queues(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
     paths = queues.paths.labels.rename("queue")
     shares = 1000 * tree.shares(used)[:count]
     pool = instance.pool
-    amounts_borrowed = np.maximum(used - tree.owned, 0.0) @ tree.sums
-    borrowed = (amounts_borrowed / pool)[:count].max(axis=1)
+    borrowed = ((np.maximum(used - tree.owned, 0.0) @ tree.sums) / pool)[:count].max(axis=1)
     # Of weight 0, any borrowing is without limit, also of what no other queue lends.
     shares[tree.is_late[:count] & (borrowed > 0)] = np.inf
     # A root cohort, and a queue in none, borrows from no other.

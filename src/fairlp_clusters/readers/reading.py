@@ -67,11 +67,7 @@ def snapshot_of(
         "slurm": slurm.SlurmReader,
         "yarn": yarn.YarnReader,
     }
-    options = (
-        ("scheduler", scheduler, readers),
-        ("by", by, ("owner", "queue")),
-    )
-    for name, value, choices in options:
+    for name, value, choices in (("scheduler", scheduler, readers), ("by", by, ("owner", "queue"))):
         if value is not None and value not in choices:
             raise UnknownNameError(
                 f"{name}={quoted(value)} is not known; {nearest(value, choices)}"
@@ -102,7 +98,7 @@ def snapshot_of(
     for file, of_file in schedulers.items():
         if of_file != scheduler:
             message = f"it is of {of_file}" if of_file else "it is of no scheduler that is known"
-            cluster.notes.add(file.name, "the file", message, "left out")
+            cluster.notes.add(file.name, "the file", message)
     read_files = tuple(file for file, of_file in schedulers.items() if of_file == scheduler)
     return replace(
         assemble(cluster, allowed, path, by),

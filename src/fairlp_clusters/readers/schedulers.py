@@ -56,8 +56,9 @@ class Schedulers:
     def see_workload(self, manifest: Record) -> None:
         """See whether a Workload of Kueue runs on another cluster."""
         status = mapping_at(manifest, "status")
-        names = [text_at(status, "clusterName"), *list_at(status, "nominatedClusterNames")]
-        self._is_sent_away |= any(names)
+        self._is_sent_away |= any(
+            [text_at(status, "clusterName"), *list_at(status, "nominatedClusterNames")]
+        )
 
     def reasons(self, pods: list[Pod], kueue: Kueue, volcano: Volcano) -> list[str]:
         """Return why there is no verdict, a sentence each; empty where there may be one."""

@@ -57,6 +57,8 @@ _UNITS = {"cpu": "cores", "memory": "MiB", "gpu": ""}
 _KEYS_OF_FILES = frozenset(
     {"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END}
 )
+#: Keys of what says which account is promised what.
+_ACCOUNTS = ("associations", "shares")
 #: Resources that are parts of a node's GPUs: each takes from the other.
 _PARTS_OF_GPUS = frozenset({"shard", "mps"})
 #: The reservation of a node that does not say which it is.
@@ -104,8 +106,6 @@ class SlurmReader:
             "jobs": (self._read_job, ("job_id",)),
             "licenses": (self.licences.read, ("LicenseName",)),
             "partitions": (_not_judged, ("name",)),
-            "associations": (self.accounts.read_association, ("account",)),
-            "shares": (self.accounts.read_share, ("name",)),
         }
 
     def read(self, path: Path) -> None:
@@ -140,14 +140,15 @@ class SlurmReader:
                     self.cluster.version = _version_of(mapping_at(value))
             if key in _KEYS_OF_FILES or value == []:
                 continue
-            entries: Any = [value]  # `members` yields the entries of most lists one by one
-            if key == "shares":
-                entries = value.get("shares") if isinstance(value, dict) else value
-            if key not in self._readers or not isinstance(entries, list):
-                self.note(path.name, f"key {quoted(key)}", "it is not read", "left out")
+            if key in self._readers:  # `members` yields the entries of most lists one by one
+                self._read_entry(key, value, path.name)
                 continue
-            for entry in entries:
-                self._read_entry(key, entry, path.name)
+            self.note(path.name, f"key {quoted(key)}", "it is not read")
+            if key in _ACCOUNTS:
+                self.cluster.no_verdict = (
+                    f"accounts are not read as JSON ({path.name}): add what sshare -a -l -P or sacctmgr "
+                    "show assoc --parsable2 prints"
+                )
 
     def _read_entry(self, list_name: str, entry: Any, file: str) -> None:
         """Read an entry of a list of Slurm's JSON."""
@@ -163,8 +164,12 @@ class SlurmReader:
         reservation = ""
         if state.is_reserved:
             reservation = text_at(entry, "reservation") or _UNNAMED
-            action = "only jobs of the reservation may run on it"
-            self.note(file, f"node {name!r}", "it is in a reservation", action)
+            self.note(
+                file,
+                f"node {name!r}",
+                "it is in a reservation",
+                "only jobs of the reservation may run on it",
+            )
 
         partitions = words_at(entry, "partitions")
         available_features = words_at(entry, "features")
@@ -191,11 +196,14 @@ class SlurmReader:
         where = file, f"job {name}"
         states = {state.upper() for state in words_at(entry, "job_state")}
         if not states & (RUNNING_STATES | WAITING_STATES):
-            message = f"it has finished ({'+'.join(sorted(states)) or 'no state'})"
-            self.note(*where, message, "left out: it holds nothing")
+            self.note(
+                *where,
+                f"it has finished ({'+'.join(sorted(states)) or 'no state'})",
+                "left out: it holds nothing",
+            )
             return
         if name in self.jobs:
-            self.note(*where, "an earlier job has this number", "left out")
+            self.note(*where, "an earlier job has this number")
             return
         if "SUSPENDED" in states and not states & WAITING_STATES:
             self.note(*where, "it is suspended", "it counts as one that runs")
@@ -277,8 +285,11 @@ class SlurmReader:
         for name, job in self.jobs.items():
             reservation = job.place.reservation
             if reservation and reservation not in reservations:
-                message = f"it runs in reservation {reservation!r}, of which no node is in the dump"
-                self.note(*job.where, message, "left out: any node of its partitions may take it")
+                self.note(
+                    *job.where,
+                    f"it runs in reservation {reservation!r}, of which no node is in the dump",
+                    "left out: any node of its partitions may take it",
+                )
                 self.jobs[name] = job._replace(
                     place=job.place._replace(reservation=""),
                     left_out=(*job.left_out, f"reservation {reservation}"),
@@ -318,8 +329,9 @@ class SlurmReader:
             startable_tasks = max(job.throttle - running_tasks[job.array], 0)
             startable = startable_tasks * job.node_count
             if job.waiting_portions > startable:
-                reason = f"array throttle (%{job.throttle})"
-                self.jobs[name] = job.held(job.waiting_portions - startable, reason)
+                self.jobs[name] = job.held(
+                    job.waiting_portions - startable, f"array throttle (%{job.throttle})"
+                )
 
     def _ask_for_whole_nodes(self) -> None:
         """Let jobs with ``--exclusive`` demand all of a node, or hold them where nodes differ."""
@@ -328,11 +340,19 @@ class SlurmReader:
                 continue
             alternatives = {demand_of(node.amounts) for node in self._nodes_of(job.place)}
             if len(alternatives) == 1:
-                amounts = {resource: Fraction(amount) for resource, amount in alternatives.pop()}
-                self.jobs[name] = job._replace(portions=[("", amounts)])
+                self.jobs[name] = job._replace(
+                    portions=[
+                        (
+                            "",
+                            {resource: Fraction(amount) for resource, amount in alternatives.pop()},
+                        )
+                    ]
+                )
             elif alternatives and job.waiting_portions:
-                reason = "it wants whole nodes (--exclusive), and those that it may have differ"
-                self.jobs[name] = job.held(job.waiting_portions, reason)
+                self.jobs[name] = job.held(
+                    job.waiting_portions,
+                    "it wants whole nodes (--exclusive), and those that it may have differ",
+                )
 
     def _hold_for_licences(self) -> None:
         """Hold jobs for which too few licences are free: those of lower priority, then later ones.
@@ -347,10 +367,12 @@ class SlurmReader:
             elif job.waiting_portions:
                 unlisted = self.licences.unlisted(job.licences)
                 if unlisted:
-                    left_out = (*job.left_out, f"licences ({unlisted})")
-                    job = job._replace(left_out=left_out)
-                    message = f"it needs licences that the dump does not list ({unlisted})"
-                    self.note(*job.where, message, "left out; scontrol show licenses lists them")
+                    job = job._replace(left_out=(*job.left_out, f"licences ({unlisted})"))
+                    self.note(
+                        *job.where,
+                        f"it needs licences that the dump does not list ({unlisted})",
+                        "left out; scontrol show licenses lists them",
+                    )
                 copies = job.waiting_portions // job.node_count
                 startable = self.licences.copies(job.licences, copies)
                 reason = self.licences.take(job.licences, startable)
@@ -386,8 +408,9 @@ class SlurmReader:
             if not any(shared) or resources.isdisjoint({"gpu", *_PARTS_OF_GPUS}):
                 continue
             if job.place not in masks:
-                mask = allowed_nodes(job.place, self.node_features)
-                masks[job.place] = bool((mask & shared).any())
+                masks[job.place] = bool(
+                    (allowed_nodes(job.place, self.node_features) & shared).any()
+                )
             if masks[job.place]:
                 self.jobs[name] = job._replace(left_out=(*job.left_out, SHARDS))
 

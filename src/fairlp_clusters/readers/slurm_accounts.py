@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 from fairlp import queues
 
@@ -13,16 +12,11 @@ from .cluster import (
     Cluster,
     Floats,
     Notes,
-    Record,
     Where,
-    list_at,
-    mapping_at,
     name_in_path,
     positive_weight,
-    text_at,
-    value_at,
 )
-from .slurm_text import UNCOUNTED, number, tres, whole_number
+from .slurm_text import UNCOUNTED, tres, whole_number
 
 _ROOT = "root"
 _SHARE_COLUMNS = ("Share", "RawShares", "Fairshare")
@@ -33,7 +27,6 @@ _COLUMNS = frozenset(
     NormUsage EffectvUsage FairShare LevelFS TRESRunMins ID Lft Rgt
     """.split()  # noqa: SIM905
 ) | {"Par Name"}
-_NO_CAP = "no cap is taken from it"
 _DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 #: What ``Fairshare=parent`` is as a number (``SLURMDB_FS_USE_SHARE_OF_PARENT``).
 _SHARE_OF_PARENT = "2147483647"
@@ -80,11 +73,17 @@ class Accounts:
         """Read the text that ``sacctmgr show assoc --parsable2`` or ``sshare -l -P`` prints."""
         first, *lines = text.splitlines() or [""]
         headers = [header.strip() for header in first.split("|")]
-        indentations = {len(line) - len(line.lstrip(" ")) for line in lines}
-        if len(indentations) == 1 and not {"ParentName", "Par Name"} & set(headers):
+        if len({len(line) - len(line.lstrip(" ")) for line in lines}) == 1 and not {
+            "ParentName",
+            "Par Name",
+        } & set(headers):
             message = "neither parents nor indentation tell which account is above which"
-            action = "all stand at the root (sacctmgr … tree, format=…,ParentName)"
-            self._note(file, "line 1", message, action)
+            self._note(
+                file,
+                "line 1",
+                message,
+                "all stand at the root (sacctmgr … tree, format=…,ParentName)",
+            )
 
         parents: list[str] = []  # the account at each depth of indentation
         for count, line in enumerate(lines, 2):
@@ -96,7 +95,7 @@ class Accounts:
                 message = (
                     f"{len(cells)} cells, where the header has {len(headers)} (is it cut off?)"
                 )
-                self._note(*where, message, "left out")
+                self._note(*where, message)
 
     def _read_row(self, row: dict[str, str], parents: list[str], where: Where) -> None:
         """Read a row of a table; ``parents`` are the accounts of the rows above it, by depth."""
@@ -111,85 +110,47 @@ class Accounts:
             parents += [account] * (depth + 1 - len(parents))
         for header, cell in row.items():
             if cell and header not in _COLUMNS:
-                self._note(*where, f"column {header!r}", "left out")
+                self._note(*where, f"column {header!r}")
 
-        share = next(filter(None, map(row.get, _SHARE_COLUMNS)), "1")
-        figures = None
-        if "RawShares" in row:  # a table of sshare
-            cells = {name: row.get(header, "") for name, header in _FIGURE_COLUMNS.items()}
-            figures = {
-                name: float(cell) for name, cell in cells.items() if _DECIMAL.fullmatch(cell)
-            }
-        self._add(where, (account, user, parent), share, figures, row.get("GrpTRES", ""))
-
-    def read_association(self, entry: Any, file: str) -> None:
-        """Read an association as ``sacctmgr --json`` prints it."""
-        keys = ("account", "user", "parent_account")
-        account, user, parent = (text_at(entry, key) for key in keys)
-        where = file, f"association of {user or account!r}"
-        share = _share_as_text(entry.get("shares_raw"))
-        cap = ""
-        with self._notes.noting(*where, _NO_CAP):
-            cap = _association_cap(entry)
-        self._add(where, (account, user, parent), share, None, cap)
-
-    def read_share(self, entry: Any, file: str) -> None:
-        """Read an entry of ``sshare --json``."""
-        name = text_at(entry, "name")
-        parent = text_at(entry, "parent")
-        is_user = "USER" in list_at(entry, "type")
-        computed = {"usage": number(entry.get("usage"))}
-        if is_user:  # accounts have no factor
-            computed["fairshare"] = number(mapping_at(entry, "fairshare").get("factor"))
-        figures = {key: value for key, value in computed.items() if value is not None}
-        names = (parent, name, "") if is_user else (name, "", parent)
-        self._add((file, f"share of {name!r}"), names, _share_as_text(entry.get("shares")), figures)
-
-    def _add(
-        self,
-        where: Where,
-        names: tuple[str, str, str],
-        share: str,
-        figures: Floats | None,
-        cap: str = "",
-    ) -> None:
-        """Add an association or, with ``figures``, a line of sshare, whose share Slurm itself uses.
-
-        ``names`` are the account, the user (empty for the account itself) and the account above.
-        """
-        account, user, parent = names
         if not account:
-            self._note(*where, "it has no account", "left out")
+            self._note(*where, "it has no account")
             return
         limits: Floats = {}
-        with self._notes.noting(*where, _NO_CAP):
-            limits = {resource: float(amount) for resource, amount in tres(cap).items()}
+        with self._notes.noting(*where, "no cap is taken from it"):
+            cap = tres(row.get("GrpTRES", ""))
+            limits = {resource: float(amount) for resource, amount in cap.items()}
         for resource in sorted(UNCOUNTED & set(limits)):
             self._note(*where, f"limit of {resource!r}", "left out: it is no resource of nodes")
             del limits[resource]
+        share = next(filter(None, map(row.get, _SHARE_COLUMNS)), "1")
         weight = self._weight(share, where, bool(user))
 
-        # An association has the cap, a line of sshare the share and the figures.
+        # An association has the cap, a line of sshare the share that Slurm itself uses, and figures.
+        is_of_sshare = "RawShares" in row
         key = account, user
-        source = (figures is not None, key)
-        if source in self._read:
-            message = f"an earlier line is of {user or account!r} in {account!r}"
-            self._note(*where, message, "left out")
+        if (is_of_sshare, key) in self._read:
+            self._note(*where, f"an earlier line is of {user or account!r} in {account!r}")
             return
-        self._read.add(source)
-        row = self._rows.setdefault(key, Account(parent, weight, limits))
-        if figures is None:
-            row.cap = limits
-        else:
-            row.share = weight
-            row.figures = figures
+        self._read.add((is_of_sshare, key))
+        listed = self._rows.setdefault(key, Account(parent, weight, limits))
+        if not is_of_sshare:
+            listed.cap = limits
+            return
+        cells = {name: row.get(header, "") for name, header in _FIGURE_COLUMNS.items()}
+        listed.share = weight
+        listed.figures = {
+            name: float(cell) for name, cell in cells.items() if _DECIMAL.fullmatch(cell)
+        }
 
     def _weight(self, share: str, where: Where, of_user: bool) -> float | None:
         """Return the weight of a share; None for an account that has the share of its parent."""
         if share in ("parent", _SHARE_OF_PARENT):
-            action = "it weighs as much as all with tasks below it, who share at its parent"
             self._note(
-                *where, "its share is that of its parent", "taken as 1" if of_user else action
+                *where,
+                "its share is that of its parent",
+                "taken as 1"
+                if of_user
+                else "it weighs as much as all with tasks below it, who share at its parent",
             )
             return 1.0 if of_user else None
         weight = whole_number(share)
@@ -214,8 +175,7 @@ class Accounts:
             is_missing = is_listed and (ancestor, "") not in self._rows
             if is_missing and ancestor not in self._missing:
                 self._missing.add(ancestor)
-                place = f"account {ancestor!r}"
-                self._note("", place, "no line lists it", "it stands at the root")
+                self._note("", f"account {ancestor!r}", "no line lists it", "it stands at the root")
             ancestor = self._rows[ancestor, ""].parent if (ancestor, "") in self._rows else ""
         if ancestor in names:
             self._note("", f"account {ancestor!r}", "it is above itself", "it counts as a root")
@@ -248,8 +208,11 @@ class Accounts:
 
     def _put_past(self, cluster: Cluster) -> None:
         """Put what accounts and users have used on their queues, in CPUs times half-lives."""
-        figures = cluster.share_figures.items()
-        used = {path: row["usage"] for path, row in figures if row.get("usage", 0.0) > 0}
+        used = {
+            path: row["usage"]
+            for path, row in cluster.share_figures.items()
+            if row.get("usage", 0.0) > 0
+        }
         place = "the half-life of past use"
         half_life = _DEFAULT_HALF_LIFE if self.half_life is None else self.half_life
         if used and self.half_life is None:
@@ -274,23 +237,3 @@ def read_half_life(text: str) -> float | None:
         return None
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
-
-
-def _association_cap(entry: Record) -> str:
-    """Return the cap of an association of JSON (``max.tres.total``) as text."""
-    texts = []
-    for limit in list_at(entry, "max", "tres", "total"):
-        kind = text_at(limit, "type")
-        resource = "/".join(filter(None, [kind, text_at(limit, "name")]))
-        count = value_at(limit, "count", kind=int, default=0)
-        texts.append(f"{resource}={count}{'M' if kind == 'mem' else ''}")
-    return ",".join(texts)
-
-
-def _share_as_text(value: Any) -> str:
-    """Return a share of JSON as tables write it: ``parent`` where infinite, 1 where not set."""
-    share = number(value)
-    if share is not None:
-        return f"{share:.0f}"
-    is_infinite = isinstance(value, dict) and value.get("set") and value.get("infinite")
-    return "parent" if is_infinite else "1"

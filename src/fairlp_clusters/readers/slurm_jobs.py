@@ -161,8 +161,9 @@ def _job_amounts(entry: Record, runs: bool) -> tuple[Amounts, int]:
 
     Of a job that runs they are those that it has, of others those that it asks for.
     """
-    allocated = text_at(entry, "tres_alloc_str") if runs else ""
-    total = tres(allocated or text_at(entry, "tres_req_str"))
+    total = tres(
+        (text_at(entry, "tres_alloc_str") if runs else "") or text_at(entry, "tres_req_str")
+    )
     node_count = int(number(entry.get("node_count")) or total.get("node", 0) or 1)
     if not 1 <= node_count <= MOST:
         raise EntryError(f"its node_count is {node_count}; expected a number from 1 to {MOST}")
@@ -197,8 +198,9 @@ def _array_tasks(entry: Record, where: Where, notes: Notes) -> int:
     """Return how many tasks of a job's array wait; a list that Slurm cuts off is noted."""
     text = text_at(entry, "array_task_string")
     if "..." in text:
-        message = "its list of array tasks is cut off"
-        notes.add(*where, message, "those that it names count, and no others")
+        notes.add(
+            *where, "its list of array tasks is cut off", "those that it names count, and no others"
+        )
     return array_tasks(text)
 
 
@@ -206,8 +208,9 @@ def _even_portion(total: Amounts, node_count: int, where: Where, notes: Notes) -
     """Return the part of a job on one of its nodes, where the dump lists only the total."""
     portion = {resource: amount / node_count for resource, amount in total.items()}
     if any(amount.denominator != 1 for amount in portion.values()):
-        message = f"what it has does not divide by its {node_count} nodes"
-        notes.add(*where, message, "divided evenly")
+        notes.add(
+            *where, f"what it has does not divide by its {node_count} nodes", "divided evenly"
+        )
     return portion
 
 
@@ -274,15 +277,17 @@ def _node_request(
     try:
         features = feature_terms(text_at(entry, "features"))
     except EntryError as error:
-        action = "left out: any node of its partitions may take it"
-        notes.add(*where, str(error), action)
+        notes.add(*where, str(error), "left out: any node of its partitions may take it")
         left_out.append(f"constraint {entry['features']}")
 
     # All nodes that it names are those that it runs on, or it needs others besides.
     required = hosts(text_at(entry, "required_nodes"))
     if required and len(set(required)) != node_count:
-        message = f"it names {len(required)} nodes that it needs, and runs on {node_count}"
-        notes.add(*where, message, "left out: any node of its partitions may take it")
+        notes.add(
+            *where,
+            f"it names {len(required)} nodes that it needs, and runs on {node_count}",
+            "left out: any node of its partitions may take it",
+        )
         left_out.append(f"required nodes {text_at(entry, 'required_nodes')}")
         required = []
 

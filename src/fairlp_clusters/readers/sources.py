@@ -19,7 +19,7 @@ from fairlp.toolkit import home, opened, read_text
 from .cluster import Record
 
 #: Lists that are read entry by entry.
-STREAMED = frozenset({"items", "jobs", "nodes", "associations", "licenses", "partitions"})
+STREAMED = frozenset({"items", "jobs", "nodes", "licenses", "partitions"})
 #: Follows each document of a file.
 END = "\0end"
 #: The key that YARN repeats in one mapping of JSON, once for each entry.
@@ -87,9 +87,9 @@ def not_read(text: str) -> str | None:
     start = text[:_LOOKED_AT]
     for name, (keys, beginning) in NOT_READ.items():
         # A quote in a text of JSON has a backslash before it: what people write is no key.
-        pattern = rf'(?<!\\)"(?:{keys})"\s*:' if is_json(text) else rf"\s*(?:{beginning})"
-        search = re.search if is_json(text) else re.match
-        if search(pattern, start):
+        if (re.search if is_json(text) else re.match)(
+            (rf'(?<!\\)"(?:{keys})"\s*:' if is_json(text) else rf"\s*(?:{beginning})"), start
+        ):
             return name
     return None
 
@@ -127,8 +127,7 @@ def is_xml(text: str) -> bool:
 
 def is_slurm_qos(text: str) -> bool:
     """Whether a text is a table of QOS, as ``sacctmgr show qos --parsable2`` prints it."""
-    headers = text.lstrip("\n").partition("\n")[0].strip().split("|")
-    return {"Name", "Preempt"} <= set(headers)
+    return {"Name", "Preempt"} <= set(text.lstrip("\n").partition("\n")[0].strip().split("|"))
 
 
 def scheduler_of(path: Path) -> str | None:
@@ -189,8 +188,7 @@ def scheduler_of_beginning(path: Path) -> str | None:
     """
     with opened(path) as file:
         match = _FIRST_KEY.match(file.read(_FIRST_BYTES))
-    scheduler = _SCHEDULERS.get(match[1].decode()) if match else None
-    return scheduler or scheduler_of(path)
+    return (_SCHEDULERS.get(match[1].decode()) if match else None) or scheduler_of(path)
 
 
 _OF_JOBS = "squeue --json (or scontrol show job -d)"

@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+import pandas as pd
+
 from fairlp import queues
 from fairlp.toolkit import tolerances
 
@@ -32,13 +35,16 @@ from .pods import (
     PODS,
     Gang,
     Pod,
+    conditions_of,
     in_units,
+    key_of,
     name_of,
-    namespace_of,
     owner_of,
     quantities,
     quantity,
+    since_of,
 )
+from .rows import table_of
 
 _HIERARCHY = "volcano.sh/hierarchy"
 _WEIGHTS = "volcano.sh/hierarchy-weights"
@@ -85,6 +91,20 @@ class _Queue(NamedTuple):
     reclaimable: bool = True
 
 
+class _PodGroup(NamedTuple):
+    """A PodGroup: its queue, how many of its pods start at once, and why they do not.
+
+    ``left_out`` is what it asks for that does not count here; ``pods`` are those that it asks for where
+    it has none yet.
+    """
+
+    queue: str | None
+    gang: Gang
+    message: str
+    left_out: tuple[str, ...]
+    pods: Pod | None = None
+
+
 class QueueRequest(NamedTuple):
     """A queue as the proportion plugin sees it; a resource that ``cap`` does not name has none."""
 
@@ -100,16 +120,10 @@ class Volcano:
     def __init__(self, notes: Notes) -> None:
         self._note = notes.add
         self._queues: dict[str, _Queue] = {}
-        self._queue_of_group: dict[tuple[str, str], str] = {}
+        self._groups: dict[tuple[str, str], _PodGroup] = {}
         self._paths: dict[str, str] = {}
         self._plugins: list[str] | None = None  # of the ConfigMap; None without one
         self._actions: list[str] = []  # of the same
-        self._least_of_group: dict[tuple[str, str], int] = {}
-        self._message_of_group: dict[tuple[str, str], str] = {}
-        #: What PodGroups ask for that does not count here.
-        self._left_out_of_group: dict[tuple[str, str], list[str]] = {}
-        #: The pods that PodGroups ask for which have none yet, by namespace and name.
-        self._pods_of_group: dict[tuple[str, str], Pod] = {}
         self.kinds: dict[str, ReadEntry] = {
             "Queue": self._read_queue,
             "PodGroup": self._read_pod_group,
@@ -126,12 +140,11 @@ class Volcano:
         spec = mapping_at(manifest, "spec")
         for key, value in spec.items():
             if key not in _READ and value not in ({}, [], None, "", True):
-                self._note(*where, f"spec.{key}", "left out")
+                self._note(*where, f"spec.{key}")
         weight = float(value_at(spec, "weight", kind=int, default=1) or 1)
         if weight < 0:
             raise EntryError(f"its weight is {weight:g}; expected a whole number > 0")
-        annotations = mapping_at(manifest, "metadata", "annotations")
-        names, weights = self._hierarchy(annotations, where)
+        names, weights = self._hierarchy(mapping_at(manifest, "metadata", "annotations"), where)
 
         self._queues[name] = _Queue(
             names=names or (name,),
@@ -159,16 +172,20 @@ class Volcano:
                 if name != HIERARCHY or value_at(plugin, "enableHierarchy", kind=bool):
                     plugins.append(name)
         self._plugins = plugins
-        actions = text_at(configuration, "actions")
-        self._actions = [action.strip() for action in actions.split(",") if action.strip()]
+        self._actions = [
+            action.strip()
+            for action in text_at(configuration, "actions").split(",")
+            if action.strip()
+        ]
         return True
 
     @property
     def _plugin(self) -> tuple[str, str]:
         """The plugin that shares among queues (empty for none), and how that is known."""
         if self._plugins is not None:
-            names = (CAPACITY, PROPORTION, HIERARCHY)
-            plugin = next((name for name in names if name in self._plugins), "")
+            plugin = next(
+                (name for name in (CAPACITY, PROPORTION, HIERARCHY) if name in self._plugins), ""
+            )
             return plugin, "the ConfigMap of the scheduler names it"
         if any(queue.deserved for queue in self._queues.values()):
             return (
@@ -198,8 +215,11 @@ class Volcano:
         except EntryError:
             weights = []
         if len(weights) != len(names) or not all(weights):
-            message = f"{_WEIGHTS} of {'/'.join(texts)!r} for {path!r}"
-            self._note(*where, message, "each weight is taken as 1")
+            self._note(
+                *where,
+                f"{_WEIGHTS} of {'/'.join(texts)!r} for {path!r}",
+                "each weight is taken as 1",
+            )
             weights = [1.0] * len(names)
         if not all(names):
             raise EntryError(f"{_HIERARCHY} {path!r} has an empty name")
@@ -207,69 +227,76 @@ class Volcano:
         return tuple(names[start:]), tuple(weights[start:])
 
     def _read_pod_group(self, manifest: Record, file: str) -> None:
-        group = namespace_of(manifest), name_of(manifest)
-        queue = value_at(manifest, "spec", "queue", kind=str, default="default")
-        self._queue_of_group[group] = queue
-        self._read_gang(manifest, file)
-        phase = text_at(manifest, "status", "phase")
+        self._read_gang(
+            manifest, file, value_at(manifest, "spec", "queue", kind=str, default="default")
+        )
+        key = namespace, name = key_of(manifest)
+        group = self._groups[key]
+        least = group.gang.least
         resources = in_units(quantities(mapping_at(manifest, "spec", "minResources")))
-        least = self._least_of_group[group]
-        if phase in _NOT_STARTED and least > 0 and resources:
+        if text_at(manifest, "status", "phase") in _NOT_STARTED and least > 0 and resources:
+            left_out = group.left_out
             if any(amount % least for amount in resources.values()):
-                self._left_out_of_group.setdefault(group, []).append(_DIFFERENT)
-            kind, owner = owner_of(manifest)
+                left_out += (_DIFFERENT,)
             demand = {name: amount / least for name, amount in resources.items()} | {PODS: 1.0}
-            self._pods_of_group[group] = Pod(
+            pods = Pod(
                 file=file,
-                name=group[1],
-                namespace=group[0],
-                owner=f"{kind}/{owner}",
+                name=name,
+                namespace=namespace,
+                owner="/".join(owner_of(manifest)),
                 demand=demand_of(demand),
-                since=value_at(manifest, "metadata", "creationTimestamp", kind=str),
-                annotations={_GROUP_NAMES[0]: group[1]},
+                since=since_of(manifest),
+                annotations={_GROUP_NAMES[0]: name},
                 scheduler="volcano",
                 tasks=least,
             )
+            self._groups[key] = group._replace(left_out=left_out, pods=pods)
 
-    def _read_gang(self, manifest: Record, file: str) -> None:
+    def _read_gang(self, manifest: Record, file: str, queue: str | None = None) -> None:
         """Read how many pods of a PodGroup start at once, and why they do not."""
-        group = namespace_of(manifest), name_of(manifest)
-        self._least_of_group[group] = count_at(manifest, "spec", "minMember", default=1)
+        key = key_of(manifest)
+        gang = Gang(f"PodGroup {'/'.join(key)}", count_at(manifest, "spec", "minMember", default=1))
+        left_out: tuple[str, ...] = ()
         if mapping_at(manifest, "spec", "minTaskMember"):
-            where = file, f"PodGroup '{group[0]}/{group[1]}'"
-            self._note(*where, "spec.minTaskMember", "left out: minMember counts")
-            self._left_out_of_group.setdefault(group, []).append("minTaskMember")
+            self._note(
+                *(file, f"PodGroup '{'/'.join(key)}'"),
+                "spec.minTaskMember",
+                "left out: minMember counts",
+            )
+            left_out += ("minTaskMember",)
         if text_at(manifest, "spec", "networkTopology", "mode") == "hard":
-            self._left_out_of_group.setdefault(group, []).append("network topology")
-        for condition in list_at(manifest, "status", "conditions"):
-            is_unschedulable = text_at(condition, "type") == "Unschedulable"
-            if is_unschedulable and text_at(condition, "status") == "True":
-                self._message_of_group[group] = text_at(condition, "message")
+            left_out += ("network topology",)
+        condition = conditions_of(manifest).get("Unschedulable")
+        message = text_at(condition, "message") if text_at(condition, "status") == "True" else ""
+        self._groups[key] = _PodGroup(queue, gang, message, left_out)
 
     def not_created(self, pods: Iterable[Pod]) -> Iterator[Pod]:
         """Yield the pods of PodGroups of which the dump has none: minMember of minResources."""
         present = {self._group_of(pod) for pod in pods}
-        for group, pod in self._pods_of_group.items():
-            if group not in present:
-                yield pod
+        for key, group in self._groups.items():
+            if group.pods is not None and key not in present:
+                yield group.pods
 
     def gang_of(self, pod: Pod) -> Gang | None:
         """Return the PodGroup of a pod; None where it is in none of the dump."""
-        group = self._group_of(pod)
-        if group not in self._least_of_group:
-            return None
-        return Gang(f"PodGroup {group[0]}/{group[1]}", self._least_of_group[group])
+        group = self._groups.get(self._group_of(pod))
+        return None if group is None else group.gang
 
     def with_message(self, pod: Pod) -> Pod:
         """Return a pod that waits, with what its PodGroup says, and the gate of a closed queue."""
-        message = pod.message or self._message_of_group.get(self._group_of(pod), "")
         name = self._queue_name(pod)
-        state = self._queues[name].state if name in self._queues else ""
+        queue = self._queues.get(name or "")
         gate = pod.gate
-        if state in _CLOSED and not gate:
-            gate = f"Queue {name!r} is {state}"
-        left_out = self._left_out_of_group.get(self._group_of(pod), [])
-        return pod._replace(message=message, gate=gate, left_out=(*pod.left_out, *left_out))
+        if queue is not None and queue.state in _CLOSED:
+            gate = gate or f"Queue {name!r} is {queue.state}"
+        group = self._groups.get(self._group_of(pod))
+        if group is None:
+            return pod._replace(gate=gate)
+        return pod._replace(
+            message=pod.message or group.message,
+            gate=gate,
+            left_out=(*pod.left_out, *group.left_out),
+        )
 
     def _group_of(self, pod: Pod) -> tuple[str, str]:
         """Return namespace and name of the PodGroup that a pod names; an empty name for none."""
@@ -287,8 +314,9 @@ class Volcano:
         if name is None:
             return None
         if name not in self._queues:
-            message = f"Queue {name!r} is not in the dump"
-            self._note(*pod.where, message, "it counts as one in no queue")
+            self._note(
+                *pod.where, f"Queue {name!r} is not in the dump", "it counts as one in no queue"
+            )
             return None
         return self._path(name)
 
@@ -302,9 +330,9 @@ class Volcano:
         for key in _QUEUE_NAMES:
             if pod.annotations.get(key):
                 return str(pod.annotations[key])
-        group = self._group_of(pod)
-        if group in self._queue_of_group:
-            return self._queue_of_group[group]
+        group = self._groups.get(self._group_of(pod))
+        if group is not None and group.queue is not None:
+            return group.queue
         return "default" if pod.scheduler == "volcano" and self else None
 
     def _path(self, name: str) -> str:
@@ -316,8 +344,11 @@ class Volcano:
             while ancestor and ancestor != _ROOT:
                 if ancestor in seen or ancestor not in self._queues:
                     problem = "below itself" if ancestor in seen else "not in the dump"
-                    message = f"its parent {ancestor!r} is {problem}"
-                    self._note(*self._queues[name].where, message, "it stands at the root")
+                    self._note(
+                        *self._queues[name].where,
+                        f"its parent {ancestor!r} is {problem}",
+                        "it stands at the root",
+                    )
                     break
                 seen.add(ancestor)
                 names = [*self._queues[ancestor].names, *names]
@@ -334,8 +365,9 @@ class Volcano:
             self._put_weights(cluster, path, queue)
             row = cluster.queue(path)
             if "cap" in row:
-                message = f"an earlier queue stands at {path!r}"
-                self._note(*queue.where, message, "its limits are left out")
+                self._note(
+                    *queue.where, f"an earlier queue stands at {path!r}", "its limits are left out"
+                )
                 continue
             row["cap"] = queue.cap
             row["guarantee"] = queue.guarantee
@@ -406,8 +438,9 @@ class Volcano:
         # Requests of queues; the pods of others take from the whole what they use.
         claims: dict[str, QueueRequest] = {}
         for name, queue in self._queues.items():
-            path = self._path(name)
-            claims.setdefault(path, QueueRequest(queue.weight, {}, queue.guarantee, queue.cap))
+            claims.setdefault(
+                self._path(name), QueueRequest(queue.weight, {}, queue.guarantee, queue.cap)
+            )
         for leaf, group in cluster.groups.items():
             running = sum(group.running.values())
             demand = {resource: amount for resource, amount in leaf.demand if resource in total}
@@ -427,8 +460,10 @@ class Volcano:
             step = "/".join(steps[: len(steps) - k])
             earlier_weight = cluster.queue(step).setdefault("weight", weight)
             if earlier_weight != weight:
-                message = f"weight {weight:g} of {step!r}, where another says {earlier_weight:g}"
-                self._note(*queue.where, message, "left out")
+                self._note(
+                    *queue.where,
+                    f"weight {weight:g} of {step!r}, where another says {earlier_weight:g}",
+                )
 
 
 def _with_queues_above(by_leaf: dict[str, Floats]) -> dict[str, Floats]:
@@ -454,17 +489,12 @@ def fitting(
     >>> fitting({"cpu": 8}, {"a": {"cpu": 4.0}, "b": {"cpu": 6.0}}, equal)
     {'a': {'cpu': 2.0}, 'b': {'cpu': 6.0}}
     """
-    lowered = {path: dict(amounts) for path, amounts in deserved.items()}
-    for resource, whole in total.items():
-        guaranteed = {
-            path: min(claims[path].guarantee.get(resource, 0.0), amounts[resource])
-            for path, amounts in deserved.items()
-        }
-        room = max(whole - sum(guaranteed.values()), 0.0)
-        beyond = sum(deserved[path][resource] - least for path, least in guaranteed.items())
-        for path, least in guaranteed.items() if beyond > room else ():
-            lowered[path][resource] = least + (deserved[path][resource] - least) * room / beyond
-    return lowered
+    amounts = table_of(deserved.values(), [*total])
+    least = np.minimum(table_of([claims[path].guarantee for path in deserved], [*total]), amounts)
+    room = np.maximum(np.array([*total.values()]) - least.sum(axis=0), 0.0)
+    beyond = (amounts - least).sum(axis=0)
+    part = np.divide(room, beyond, out=np.ones(len(total)), where=beyond > room)
+    return _by_name(deserved, total, least + (amounts - least) * part)
 
 
 def in_proportion(total: Floats, claims: dict[str, QueueRequest]) -> dict[str, Floats]:
@@ -478,40 +508,31 @@ def in_proportion(total: Floats, claims: dict[str, QueueRequest]) -> dict[str, F
     >>> in_proportion({"cpu": 8}, of_two)
     {'a': {'cpu': 2.0}, 'b': {'cpu': 6.0}}
     """
-    guaranteed: Floats = {}
-    for claim in claims.values():
-        add_amounts(guaranteed, claim.guarantee)
-    deserved: dict[str, Floats] = {
-        path: dict.fromkeys(total, 0.0) for path, claim in claims.items() if claim.request
-    }
-    lacking = list(deserved)
-    remaining = {resource: float(amount) for resource, amount in total.items()}
+    names = [*total]
+    whole = np.array([*total.values()], dtype=float)
+    guaranteed = table_of([claim.guarantee for claim in claims.values()], names).sum(axis=0)
+    requesting = {path: claim for path, claim in claims.items() if claim.request}
+    weights = np.array([claim.weight for claim in requesting.values()])
+    requests = table_of([claim.request for claim in requesting.values()], names)
+    guarantees = table_of([claim.guarantee for claim in requesting.values()], names)
+    caps = table_of([claim.cap for claim in requesting.values()], names, math.inf)
+    most = np.minimum(np.minimum(whole - guaranteed + guarantees, caps), requests)
+
+    deserved = np.zeros(requests.shape)
+    is_lacking = np.ones(len(requesting), dtype=bool)
     for _ in range(_ROUNDS):
-        total_weight = sum(claims[path].weight for path in lacking)
-        still_lacking = []
-        for path in lacking:
-            claim = claims[path]
-            amounts: Floats = {}
-            for resource, whole in total.items():
-                guarantee = claim.guarantee.get(resource, 0.0)
-                amount = deserved[path][resource]
-                amount += remaining[resource] * claim.weight / total_weight
-                cap = whole - guaranteed.get(resource, 0.0) + guarantee
-                amount = min(amount, cap, claim.cap.get(resource, math.inf))
-                amount = min(amount, claim.request.get(resource, 0.0))
-                amounts[resource] = max(amount, guarantee)
-            grows = any(
-                amounts[resource] > deserved[path][resource] + tolerances.ROUNDING * whole
-                for resource, whole in total.items()
-            )
-            lacks = any(amounts[resource] < request for resource, request in claim.request.items())
-            if grows and lacks:
-                still_lacking.append(path)
-            deserved[path] = amounts
-        lacking = still_lacking
-        for resource, whole in total.items():
-            shared = sum(amounts[resource] for amounts in deserved.values())
-            remaining[resource] = max(whole - shared, 0.0)
-        if not lacking:
+        remaining = np.maximum(whole - deserved.sum(axis=0), 0.0)
+        part = weights * is_lacking / weights[is_lacking].sum()
+        amounts = np.maximum(np.minimum(deserved + remaining * part[:, None], most), guarantees)
+        amounts[~is_lacking] = deserved[~is_lacking]
+        grows = (amounts > deserved + tolerances.ROUNDING * whole).any(axis=1)
+        is_lacking &= grows & (amounts < requests).any(axis=1)
+        deserved = amounts
+        if not is_lacking.any():
             break
-    return deserved
+    return _by_name(requesting, total, deserved)
+
+
+def _by_name(paths: Iterable[str], names: Iterable[str], table: np.ndarray) -> dict[str, Floats]:
+    """Return a table of amounts by path and resource."""
+    return pd.DataFrame(table, [*paths], [*names]).to_dict("index")  # type: ignore[return-value]

@@ -113,13 +113,20 @@ class YarnReader:
                 elif key == "scheduler":
                     self.schedulers.append((mapping_at(value, "schedulerInfo"), path.name))
                 elif key == "clusterInfo":
-                    names = ("resourceManagerVersion", "hadoopVersion")
-                    versions = (text_at(value, name) for name in names)
-                    self.cluster.version = next(filter(None, versions), "")
+                    self.cluster.version = next(
+                        filter(
+                            None,
+                            (
+                                text_at(value, name)
+                                for name in ("resourceManagerVersion", "hadoopVersion")
+                            ),
+                        ),
+                        "",
+                    )
                 elif key in ("properties", "property"):
                     self.settings.read_properties(entries(value, ""), path.name)
                 elif key != END:
-                    self.note(path.name, f"key {quoted(key)}", "it is not read", "left out")
+                    self.note(path.name, f"key {quoted(key)}", "it is not read")
 
     def _read_node(self, entry: Record, file: str) -> None:
         name = text_at(entry, "id")
@@ -128,30 +135,36 @@ class YarnReader:
         if not name:
             raise EntryError("it has no id")
         if name in self.nodes:
-            self.note(*where, "an earlier node has this name", "left out")
+            self.note(*where, "an earlier node has this name")
             return
         self.nodes_of_state[state] += 1
         if state not in _WORKS:
-            self.note(*where, f"it does not work ({state})", "left out")
+            self.note(*where, f"it does not work ({state})")
             return
         self.nodes.add(name)
 
-        used_object = value_at(entry, "usedResource")
-        used = resources_of(used_object, entry, ("usedMemoryMB", "usedVirtualCores"))
+        used = resources_of(
+            value_at(entry, "usedResource"), entry, ("usedMemoryMB", "usedVirtualCores")
+        )
         free_object = value_at(entry, "availableResource")
         # A node that was resized below its use has less than nothing available.
-        keys = ("availMemoryMB", "availableVirtualCores")
-        free = resources_of(free_object, entry, keys, signed=True)
+        free = resources_of(
+            free_object, entry, ("availMemoryMB", "availableVirtualCores"), signed=True
+        )
         if not used and not free:
             raise EntryError("it has no amounts")
         labels = list_at(entry, "nodeLabels")
         partition = str(labels[0]) if labels else ""
         if len(labels) > 1:
-            action = "left out: a node is of its first partition"
-            self.note(*where, f"labels {labels[1:]!r}", action)
+            self.note(
+                *where, f"labels {labels[1:]!r}", "left out: a node is of its first partition"
+            )
         if state == "DECOMMISSIONING":
-            message = "it takes no new containers (DECOMMISSIONING)"
-            self.note(*where, message, "it counts with what it runs")
+            self.note(
+                *where,
+                "it takes no new containers (DECOMMISSIONING)",
+                "it counts with what it runs",
+            )
             free = {}
             self.going.add(partition)
         else:
@@ -168,7 +181,7 @@ class YarnReader:
         if state not in _WAITS:
             self.note(*where, f"it has finished ({state})", "left out: it holds nothing")
         elif name in self.applications:
-            self.note(*where, "an earlier application has this number", "left out")
+            self.note(*where, "an earlier application has this number")
         else:
             self.applications[name] = entry, file
 
@@ -180,16 +193,24 @@ class YarnReader:
         # A server for each partition, since the dump lists no containers by node.
         for label, amounts in self.capacities.items():
             capacity = {resource: float(amount) for resource, amount in amounts.items()}
-            pieces = tuple(self._piece(free) for free in self.pieces[label])
-            attributes = {"partition": label}
-            cluster.add(Node(partition_name(label), capacity, attributes, pieces=pieces))
+            cluster.add(
+                Node(
+                    partition_name(label),
+                    capacity,
+                    {"partition": label},
+                    pieces=tuple(self._piece(free) for free in self.pieces[label]),
+                )
+            )
         if not cluster.nodes and self.nodes_of_state:
             states = ", ".join(f"{n} {state}" for state, n in self.nodes_of_state.items())
             cluster.no_nodes = f"{self.nodes_of_state.total()} nodes, none RUNNING ({states})"
         if cluster.nodes:
-            message = "the dump does not say on which nodes containers run"
-            action = "the nodes of a partition are one server"
-            cluster.note("", f"{len(self.nodes)} nodes", message, action)
+            cluster.note(
+                "",
+                f"{len(self.nodes)} nodes",
+                "the dump does not say on which nodes containers run",
+                "the nodes of a partition are one server",
+            )
 
         applications = []
         for name, (entry, file) in self.applications.items():
@@ -204,8 +225,9 @@ class YarnReader:
                 self._place(application, application_use)
         self._note_other_use(application_use)
         self._note_used_up_limits()
-        settings = filter(None, map(self.settings.get, PREEMPTION))
-        cluster.preemption = "; ".join(f"{place}: {value}" for value, place in settings)
+        cluster.preemption = "; ".join(
+            f"{place}: {value}" for value, place in filter(None, map(self.settings.get, PREEMPTION))
+        )
 
         partitions = [str(node.attributes["partition"]) for node in cluster.nodes.values()]
         return cluster, lambda place: np.array([label == place for label in partitions], dtype=bool)
@@ -219,7 +241,7 @@ class YarnReader:
         others = {resource for amounts in self.capacities.values() for resource in amounts}
         for resource in sorted(others - {MEMORY} if counts.memory_only else ()):
             message = f"only memory counts, by {counts.setting}"
-            self.note("", f"resource {resource!r}", message, "left out")
+            self.note("", f"resource {resource!r}", message)
         self.node_use = counted(self.node_use, counts.memory_only)
         for partition, amounts in self.capacities.items():
             self.capacities[partition] = counted(amounts, counts.memory_only)
@@ -244,8 +266,10 @@ class YarnReader:
 
     def _piece(self, free: Resources) -> dict[str, float]:
         """Return the amounts that are free on a node, of the resources that count."""
-        counted = self.queues.counted(free)
-        return {resource: float(max(amount, 0)) for resource, amount in counted.items()}
+        return {
+            resource: float(max(amount, 0))
+            for resource, amount in self.queues.counted(free).items()
+        }
 
     def _note_used_up_limits(self) -> None:
         """Note the limits of users that are used up."""
@@ -266,9 +290,12 @@ class YarnReader:
             by_nodes = self.node_use.get(resource, 0)
             by_applications = application_use.get(resource, 0)
             if by_nodes != by_applications:
-                message = f"nodes say that {by_nodes} are in use, applications {by_applications}"
-                action = "what applications say is what is observed"
-                self.note("", f"resource {resource!r}", message, action)
+                self.note(
+                    "",
+                    f"resource {resource!r}",
+                    f"nodes say that {by_nodes} are in use, applications {by_applications}",
+                    "what applications say is what is observed",
+                )
 
     def _read_use(self, entry: Record, where: Where) -> _Application:
         """Return an application with what it has and waits for, and remember its partitions."""
@@ -307,8 +334,7 @@ class YarnReader:
             container = self._leaf(queue, user, partition, demand)
             if container.queue in self.user_limits:
                 add_amounts(self.use_of_users[container.queue], amounts)
-            server = partition_name(partition)
-            self.cluster.run(container, server, where, parts)
+            self.cluster.run(container, partition_name(partition), where, parts)
 
         message = _diagnostics(entry)
         since = _time(entry.get("startedTime"))
@@ -318,15 +344,19 @@ class YarnReader:
             if is_held:
                 self.cluster.hold(leaf, count, message)
             else:
-                left_out = (GOING_NODES,) if partition in self.going else ()
-                self.cluster.wait(leaf, count, since, Request(priority, message, left_out))
+                self.cluster.wait(
+                    leaf,
+                    count,
+                    since,
+                    Request(priority, message, (GOING_NODES,) if partition in self.going else ()),
+                )
         if waiting_containers or entry["state"] == "RUNNING":
             return
         if is_held:
             self.cluster.hold(self._leaf(queue, user, "", ()), 1, message)
             return
         message = f"it is {entry['state']}, and the dump does not say what it asks for"
-        self.note(*where, message, "left out")
+        self.note(*where, message)
 
     def _leaf(self, queue: str, user: str, partition: str, demand: Demand) -> Leaf:
         """Return the class of containers of a user; a user with a limit has a queue of its own."""
@@ -344,8 +374,12 @@ class YarnReader:
     def _allocated(self, entry: Record) -> Iterator[tuple[str, Resources]]:
         """Yield the partitions in which an application has amounts, with these amounts."""
         total = resources_of(None, entry, ("allocatedMB", "allocatedVCores"))
-        path = ("resourceInfo", "resourceUsagesByPartition")
-        listed = entries(value_at(entry, *path, kind=(list, dict), default=[]), "")
+        listed = entries(
+            value_at(
+                entry, *("resourceInfo", "resourceUsagesByPartition"), kind=(list, dict), default=[]
+            ),
+            "",
+        )
         usages = [
             (text_at(usage, "partitionName"), resources_of(value_at(usage, "used")))
             for usage in listed
@@ -359,16 +393,18 @@ class YarnReader:
 
     def _requests(self, entry: Record) -> Iterator[tuple[int, Demand, str]]:
         """Yield count, demand and partition of the containers that an application waits for."""
-        requests = value_at(entry, "resourceRequests", kind=(list, dict), default=[])
-        for request in entries(requests, ""):
+        for request in entries(
+            value_at(entry, "resourceRequests", kind=(list, dict), default=[]), ""
+        ):
             count = value_at(request, "numContainers", kind=int, default=0)
             if count > MOST_COUNTED:
                 raise EntryError(f"numContainers is {count}; expected at most {MOST_COUNTED}")
-            location = value_at(request, "resourceName", kind=str, default=_ANY)
-            if location == _ANY and count > 0:
-                capability = resources_of(mapping_at(request, "capability"))
-                demand = demand_of(self.queues.counted(capability))
-                yield count, demand, _label(text_at(request, "nodeLabelExpression"))
+            if value_at(request, "resourceName", kind=str, default=_ANY) == _ANY and count > 0:
+                yield (
+                    count,
+                    demand_of(self.queues.counted(resources_of(mapping_at(request, "capability")))),
+                    _label(text_at(request, "nodeLabelExpression")),
+                )
 
 
 def _diagnostics(entry: Record) -> str:

@@ -63,8 +63,9 @@ def entries(value: Any, name: str) -> list[Any]:
 
 def _children_of(info: Any) -> list[Record]:
     """Return the queues below a queue."""
-    listed = entries(value_at(info, "queues", kind=(dict, list)), "queue")
-    return [mapping_at(child) for child in listed]
+    return [
+        mapping_at(child) for child in entries(value_at(info, "queues", kind=(dict, list)), "queue")
+    ]
 
 
 def resources_of(
@@ -77,8 +78,9 @@ def resources_of(
     """
     resource_object = mapping_at(value)
     amounts: Resources = {}
-    informations = mapping_at(resource_object, "resourceInformations")
-    for information in entries(informations, "resourceInformation"):
+    for information in entries(
+        mapping_at(resource_object, "resourceInformations"), "resourceInformation"
+    ):
         name = text_at(information, "name")
         resource = MEMORY if name == "memory-mb" else name
         amounts[resource] = value_at(information, "value", kind=int, default=0)
@@ -185,13 +187,15 @@ class YarnQueues:
         children = _children_of(info)
         limits_of_children: list[_LimitsByPartition] = [{} for _ in children]
         for partition, limits in parent_limits.items():
-            of_partition = self._limits_of_children(children, limits, partition)
-            for child_limits, limit in zip(limits_of_children, of_partition, strict=True):
+            for child_limits, limit in zip(
+                limits_of_children,
+                self._limits_of_children(children, limits, partition),
+                strict=True,
+            ):
                 child_limits[partition] = limit
 
-        weights = self._weights_by_amounts(children)
         for child, weight, limits_of_child in zip(
-            children, weights, limits_of_children, strict=True
+            children, self._weights_by_amounts(children), limits_of_children, strict=True
         ):
             name = text_at(child, "queueName").rpartition(".")[2]
             child_path = f"{path}/{name_in_path(name)}".lstrip("/")
@@ -221,16 +225,18 @@ class YarnQueues:
             guarantee = _scaled(parent.guarantee, percentage / whole)
             cap = _scaled(parent.cap, _percent(listing, "maxCapacity", 100) / _HUNDRED)
             if "absoluteMaxCapacity" in listing:
-                fraction = _percent(listing, "absoluteMaxCapacity") / _HUNDRED
-                cap = _scaled(self._total(partition), fraction)
+                cap = _scaled(
+                    self._total(partition), (_percent(listing, "absoluteMaxCapacity") / _HUNDRED)
+                )
             amounts = _Limits(guarantee, cap)
             entry = _entry_of(child, partition or "")
             effective = self._resources(value_at(entry, "effectiveMinResource"))
             if any(effective.values()):
                 amounts = amounts._replace(guarantee=effective)
                 if any(self._resources(value_at(entry, "configuredMinResource")).values()):
-                    largest = self._resources(value_at(entry, "effectiveMaxResource"))
-                    amounts = amounts._replace(cap=largest)
+                    amounts = amounts._replace(
+                        cap=self._resources(value_at(entry, "effectiveMaxResource"))
+                    )
             limits.append(amounts)
         return limits
 
@@ -296,8 +302,10 @@ class YarnQueues:
             resource: max(users.factor * guarantee, float(printed.get(resource, 0)))
             for resource, guarantee in row["guarantee"].items()
         }
-        total = self._total(None if None in self._limits[path] else partition)
-        caps_of_queue = {**total, **row["cap"]}
+        caps_of_queue = {
+            **self._total(None if None in self._limits[path] else partition),
+            **row["cap"],
+        }
         if all(cap >= caps_of_queue.get(resource, math.inf) for resource, cap in caps.items()):
             return None
         factor = ", ".join(filter(None, [f"userLimitFactor {users.factor:g}", users.place]))
@@ -310,8 +318,11 @@ class YarnQueues:
             self._note(*where, f"its state is {state}", "left out: it counts as any other")
         share = queue.get("userLimit")
         if share not in (None, 100):
-            message = f"its minimum-user-limit-percent is {share} (userLimit)"
-            self._note(*where, message, "left out: users of a queue share it equally here")
+            self._note(
+                *where,
+                f"its minimum-user-limit-percent is {share} (userLimit)",
+                "left out: users of a queue share it equally here",
+            )
 
     def path(self, queue: str, where: Where) -> str:
         """Return the path of an application's queue, given by its path or its last name."""

@@ -53,8 +53,9 @@ class YarnSettings:
         """Read properties as ``/conf?format=json`` and ``scheduler-conf`` print them."""
         for entry in entries:
             mapping = mapping_at(entry)
-            name = text_at(mapping, "key") or text_at(mapping, "name")
-            self._add(name, mapping.get("value"), file)
+            self._add(
+                (text_at(mapping, "key") or text_at(mapping, "name")), mapping.get("value"), file
+            )
 
     def read_xml(self, text: str, file: str) -> None:
         """Read properties of XML."""
@@ -80,11 +81,13 @@ class YarnSettings:
         """Return which resources count: memory alone, or all."""
         setting = self.get(CALCULATOR)
         if setting is None:
-            default = f"{_DEFAULT_CALCULATOR} (the default: {CALCULATOR} is not in the dump)"
-            return Counted(True, default)
+            return Counted(
+                True, f"{_DEFAULT_CALCULATOR} (the default: {CALCULATOR} is not in the dump)"
+            )
         name = setting.value.rpartition(".")[2]
-        place = f"{name} ({setting.place})"
-        return Counted(name == _DEFAULT_CALCULATOR, place, name in _CALCULATORS)
+        return Counted(
+            name == _DEFAULT_CALCULATOR, f"{name} ({setting.place})", name in _CALCULATORS
+        )
 
     def user_limit_factor(self, path: str) -> tuple[float, str]:
         """Return the factor of a queue that does not print it; by default 1."""
