@@ -19,7 +19,7 @@ from fairlp.errors import InstanceError, UnknownNameError
 from fairlp_clusters.page.charts import MOST_TIMES, over_time
 from fairlp_clusters.periods.period import longest_stretch
 from period_dumps import hourly, items, write
-from profiles import many
+from profiles import by_day, many
 
 A_FIRST = ({"A": 10}, {"B": 10})
 B_FIRST = ({"B": 10}, {"A": 10})
@@ -171,7 +171,7 @@ def test_servers_come_and_go_and_shares_are_of_the_pool_at_that_time(tmp_path):
 # What dumps have in common is read and computed once; the figures are the same.
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", by_day(range(6), 2))
 def test_dumps_that_share_pods_give_what_each_gives_alone(tmp_path, seed):
     chance = random.Random(seed)
     paths = []
