@@ -16,6 +16,7 @@ from fairlp.toolkit import quantity, tolerances
 from .cluster import (
     Cluster,
     Floats,
+    Names,
     Record,
 )
 from .rows import Row
@@ -25,7 +26,7 @@ _TRIES = 30
 
 
 def queue_rows(
-    cluster: Cluster, rows: list[Row], resources: list[str], pool: np.ndarray
+    cluster: Cluster, rows: list[Row], resources: Names, pool: np.ndarray
 ) -> dict[str, Record]:
     """Return weight, guarantee, cap and quotas of each queue by path, as an instance takes them.
 
@@ -61,7 +62,7 @@ def queue_rows(
     return table
 
 
-def _limits(cluster: Cluster, path: str, kind: str, resources: list[str]) -> Floats:
+def _limits(cluster: Cluster, path: str, kind: str, resources: Names) -> Floats:
     """Return the finite amounts of a queue's guarantee or cap."""
     finite = {
         resource: limit
@@ -122,7 +123,7 @@ def note_large_quotas(cluster: Cluster, instance: Instance) -> None:
         )
 
 
-def _quotas(queue: Record, resources: list[str]) -> Record:
+def _quotas(queue: Record, resources: Names) -> Record:
     """Return the quotas of a queue, by kind and column, of the instance's resources."""
     quotas: Record = {}
     for kind in fairlp.queues.KINDS:
