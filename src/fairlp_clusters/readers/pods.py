@@ -536,9 +536,9 @@ def pod_of(manifest: Record, file: str, notes: Notes, specs: KnownSpecs) -> Pod 
 
     kind, owner = _created_by(manifest)
     pod = specs.of(mapping_at(manifest, "spec"), kind == "DaemonSet", where, notes)
-    condition = conditions_of(manifest).get("PodScheduled")
-    message = "" if text_at(condition, "status") == "True" else text_at(condition, "message")
     node = text_at(manifest, "spec", "nodeName")
+    condition = {} if node else conditions_of(manifest).get("PodScheduled")
+    message = "" if text_at(condition, "status") == "True" else text_at(condition, "message")
     return pod._replace(
         file=file,
         name=name,

@@ -202,13 +202,10 @@ def hidden_use(nodes: list[Node], resources: Names, used: np.ndarray) -> np.ndar
     return np.where(matters, beyond, 0.0)
 
 
-def may_run(cluster: Cluster, row: Row, allowed: Allowed, nodes: list[Node]) -> bool:
+def may_run(cluster: Cluster, row: Row, allowed: Allowed, position: Mapping[str, int]) -> bool:
     """Return whether a row has tasks that run, or a node that takes new ones."""
     place = f"user {row.leaf.label!r}"
-    refusing_count = sum(
-        node.name in row.group.running
-        for node in ([] if row.allowed.all() else compress(nodes, ~row.allowed))
-    )
+    refusing_count = sum(not row.allowed[position[name]] for name in row.group.running)
     if refusing_count:
         cluster.note(
             "",
