@@ -84,10 +84,11 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
     all_rows = rows
 
     # Users: rows with tasks that run, or that wait and could run.
+    position = {node.name: k for k, node in enumerate(nodes)}
     rows = [
         row
         for row in rows
-        if (row.group.running or row.group.waiting) and may_run(cluster, row, allowed, nodes)
+        if (row.group.running or row.group.waiting) and may_run(cluster, row, allowed, position)
     ]
     give_owners_queues(cluster, rows)
     resources, rows = resources_and_rows(cluster, nodes, rows)
@@ -100,7 +101,6 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
     # Capacity: a node has its amounts less the use that only it reports; a closed node has the
     # amounts of the tasks that run on it.
     demands = table_of([dict(row.leaf.demand) for row in rows], resources)
-    position = {node.name: k for k, node in enumerate(nodes)}
     tasks = np.zeros((len(rows), len(nodes)))
     for n, row in enumerate(rows):
         for name, count in row.group.running.items():

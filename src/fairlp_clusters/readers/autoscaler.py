@@ -11,6 +11,7 @@ from .cluster import (
     Node,
     Notes,
     Record,
+    Texts,
     count_at,
     list_at,
     mapping_at,
@@ -159,7 +160,7 @@ class NodePools:
             used=in_units(quantities(mapping_at(manifest, "status", "resources"))),
         )
 
-    def left_out(self, pod: Pod, nodes: Iterable[Node]) -> tuple[str, ...]:
+    def left_out(self, pod: Pod, nodes: Iterable[Node]) -> Texts:
         """Return what of pools does not count for a pod that waits: their limits, or nodes to come."""
         places = pod.place.places if isinstance(pod.place, AnyOf) else (pod.place,)
         if not self._at_limit:

@@ -39,6 +39,16 @@ Amounts = dict[str, Fraction]
 Floats = dict[str, float]
 #: The file, and the place in it, that a note is about.
 Where = tuple[str, str]
+#: Two names: a namespace and a name, an account and a user.
+Key = tuple[str, str]
+#: Texts that do not change.
+Texts = tuple[str, ...]
+#: Names, or other texts, in order.
+Names = list[str]
+#: How much of each resource, by name.
+Table = dict[str, Floats]
+#: Adds a note on one place: what is wrong, and what is done.
+Note = Callable[..., None]
 #: Reads one entry of a file, whose name is the second argument.
 ReadEntry = Callable[[Record, str], None]
 
@@ -51,7 +61,7 @@ class Notes:
     """Lines of the file, the place in it, what is wrong there, and what the reader does."""
 
     def __init__(self) -> None:
-        self._places: dict[tuple[str, str, str], list[str]] = {}
+        self._places: dict[tuple[str, str, str], Names] = {}
         self._counts: Counter[tuple[str, str, str]] = Counter()
 
     def add(self, file: str, place: str, message: str, action: str = "left out") -> None:
@@ -243,7 +253,7 @@ class Request(NamedTuple):
 
     priority: float | None = None
     message: str = ""
-    left_out: tuple[str, ...] = ()
+    left_out: Texts = ()
     after: str = ""
 
 
@@ -321,14 +331,14 @@ class Cluster:
         self.groups: dict[Leaf, Group] = defaultdict(Group)
         self.queues: dict[str, Record] = {}
         #: What the scheduler itself counts as in use, by queue and quota.
-        self.admitted: dict[str, Floats] = {}
+        self.admitted: Table = {}
         #: The figures that the scheduler itself gives of the shares of queues, by column.
-        self.share_figures: dict[str, Floats] = {}
+        self.share_figures: Table = {}
         #: What queues deserve, by queue, as Volcano has it, and the plugin that says so.
-        self.deserved: dict[str, Floats] = {}
+        self.deserved: Table = {}
         self.plugin = ""
         #: Decayed use by queue and namespace (empty: the whole queue), in amounts times half-lives.
-        self.past: dict[tuple[str, str], Floats] = {}
+        self.past: dict[Key, Floats] = {}
         #: Jobs that wait, and the tasks of those that run and came at once, by name.
         self.waiting_jobs: list[Job] = []
         self.running_jobs: dict[str, Counter[Leaf]] = defaultdict(Counter)
@@ -343,7 +353,7 @@ class Cluster:
         #: Queues that stand for one owner and its limit, by path, and the queue that it is in.
         self.queues_of_owners: dict[str, str] = {}
         #: Nodes that tasks run on, and that are not in the dump.
-        self.absent: list[str] = []
+        self.absent: Names = []
         #: The scheduler's word for those whom it promises a share.
         self.tenant_noun = "user"
         #: How many jobs run, wait and are held, where the scheduler counts jobs and not tasks.
@@ -351,7 +361,7 @@ class Cluster:
         #: Returns why no node may take the tasks of a place, in the words of the dump.
         self.why_nowhere: Callable[[Hashable], str] = lambda place: ""
         #: What tasks that are ending still hold, by node.
-        self.ending: dict[str, Floats] = {}
+        self.ending: Table = {}
         #: The version of the scheduler or cluster; empty where the dump does not say.
         self.version = ""
         #: The message where no node counts.
@@ -446,15 +456,15 @@ def largest_amounts(amounts: Record, others: Record) -> Record:
     }
 
 
-def positive_weight(weight: float, where: Where, notes: Notes, name: str = "weight") -> float:
+def positive_weight(weight: float, note: Note, name: str = "weight") -> float:
     """Return a weight, `LEAST_WEIGHT` in place of one of 0 or below, which is noted."""
     if weight > 0:
         return weight
-    notes.add(*where, f"a {name} of {weight:g}", f"taken as {queues.LEAST_WEIGHT:g}")
+    note(f"a {name} of {weight:g}", f"taken as {queues.LEAST_WEIGHT:g}")
     return queues.LEAST_WEIGHT
 
 
-def unique_labels(labels: Iterable[str]) -> list[str]:
+def unique_labels(labels: Iterable[str]) -> Names:
     """Return the labels; one that is already in use gets a number, so that no two are the same."""
     unique: dict[str, None] = {}
     last_numbers: dict[str, int] = {}

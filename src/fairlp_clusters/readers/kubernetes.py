@@ -20,14 +20,15 @@ from .autoscaler import CONFIG_MAP, NodeGroup, NodePools, groups_of, nodes_to_co
 from .cluster import (
     Cluster,
     EntryError,
-    Floats,
     Job,
+    Key,
     Leaf,
     Node,
     Notes,
     ReadEntry,
     Record,
     Request,
+    Table,
     add_amounts,
     largest_amounts,
     mapping_at,
@@ -73,9 +74,9 @@ class ResourceQuotas:
 
     def __init__(self, notes: Notes) -> None:
         self._note = notes.add
-        self._caps: dict[str, Floats] = {}
+        self._caps: Table = {}
         #: What their status says is in use.
-        self._used: dict[str, Floats] = {}
+        self._used: Table = {}
 
     def add(self, manifest: Record, file: str) -> None:
         """Add a ResourceQuota; of several for one namespace the smallest amounts hold."""
@@ -102,7 +103,7 @@ class ResourceQuotas:
     def limits_reached(self, pods: Iterable[Pod]) -> dict[str, str]:
         """Return the quotas that are used up, in words; pods count where a status says less."""
         used = {namespace: dict(amounts) for namespace, amounts in self._used.items()}
-        of_pods: dict[str, Floats] = {}
+        of_pods: Table = {}
         for pod in pods:
             add_amounts(of_pods.setdefault(pod.namespace, {}), dict(pod.demand))
         limits = {}
@@ -182,7 +183,7 @@ class KubernetesReader:
     def __init__(self) -> None:
         self.cluster = Cluster("kubernetes", _UNITS)
         self.note = self.cluster.notes.add
-        self.pods: dict[tuple[str, str], Pod] = {}
+        self.pods: dict[Key, Pod] = {}
         self.specs = KnownSpecs()
         self.shared_values: dict[Any, Any] = {}  # equal values of many pods, stored once
         #: Objects by group, kind, namespace and name.
@@ -201,7 +202,7 @@ class KubernetesReader:
         self.kueue = Kueue(notes)
         self.schedulers = Schedulers()
         self.volcano = Volcano(notes)
-        self._readers: dict[tuple[str, str], ReadEntry] = {
+        self._readers: dict[Key, ReadEntry] = {
             ("", "Node"): self._read_node,
             ("", "Pod"): self._read_pod,
             ("", "ResourceQuota"): self.quotas.add,
@@ -569,7 +570,7 @@ class KubernetesReader:
             self._wait(leaf, pod._replace(tasks=remaining))
 
     @cached_property
-    def _free(self) -> dict[str, Floats]:
+    def _free(self) -> Table:
         """What is free on each node; for use when all pods of the dump are counted."""
         free = {name: dict(node.amounts) for name, node in self.cluster.nodes.items()}
         for leaf, group in self.cluster.groups.items():

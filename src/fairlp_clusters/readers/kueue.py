@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import fairlp
 from fairlp.toolkit import condition_text, quantity as quantity_text
@@ -19,11 +19,12 @@ from .cluster import (
     Cluster,
     Demand,
     EntryError,
-    Floats,
+    Key,
+    Names,
     Notes,
     ReadEntry,
     Record,
-    Where,
+    Table,
     add_amounts,
     count_at,
     list_at,
@@ -103,12 +104,10 @@ _STRICT = "order of the queue (StrictFIFO)"
 _STOPPED = ("Hold", "HoldAndDrain")
 #: Digits of a number of pods, at most.
 _MOST_DIGITS = 9
-#: Namespace and name.
-_Key = tuple[str, str]
 #: The priority, the highest first, since when, and the name.
 _Turn = tuple[float, str, str]
 #: Resource and flavor.
-Column = tuple[str, str]
+Column = Key
 #: The amount that may be borrowed, by resource; None: no limit.
 Limits = dict[str, Fraction | None]
 
@@ -141,7 +140,7 @@ class _Workload(NamedTuple):
     slice_of: str
     queue: str
     usage: dict[Column, Fraction]
-    flavors: list[list[str]]
+    flavors: list[Names]
 
 
 class _LocalQueue(NamedTuple):
@@ -164,9 +163,8 @@ class _QuotaQueue(NamedTuple):
     parent: str
     weight: float
     quotas: dict[Column, Amounts]
-    groups: list[tuple[list[str], list[str]]]
+    groups: list[tuple[Names, Names]]
     weighted_share: float | None
-    where: Where
     stopped: str = ""
     reclaims: str = ""
     says_weight: bool = False
@@ -196,23 +194,22 @@ class Kueue:
     """The objects of Kueue."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes = notes
         self._note = notes.add
         self._queues: dict[str, _QuotaQueue] = {}
         self._cohorts: dict[str, _QuotaQueue] = {}
-        self._local_queues: dict[_Key, _LocalQueue] = {}
+        self._local_queues: dict[Key, _LocalQueue] = {}
         self._flavors: dict[str, _Flavor] = {}
-        self._workloads: dict[_Key, _Workload] = {}
+        self._workloads: dict[Key, _Workload] = {}
         #: The Workload of owners by namespace, kind and name (no kind: any but Jobs and pods), and the
         #: LocalQueue of each.
-        self._workload_of: dict[_Key, _Key] = {}
-        self._local_queue_of_workload: dict[_Key, str] = {}
+        self._workload_of: dict[Key, Key] = {}
+        self._local_queue_of_workload: dict[Key, str] = {}
         #: The LocalQueue and turn of pods without a Workload in the dump, by namespace and owner.
-        self._turns_of_pods: dict[_Key, tuple[str, _Turn]] = {}
+        self._turns_of_pods: dict[Key, tuple[str, _Turn]] = {}
         self._paths: dict[str, str] = {}
-        self._uncovered: dict[str, Floats] = {}
+        self._uncovered: Table = {}
         self._ignored: set[str] = set()
-        self._sums: dict[tuple[str, Column], Fraction] = {}  # S
+        self._sums: dict[tuple[str, Column], tuple[Fraction, Fraction]] = {}  # S and K
         #: Roots of the cohorts in which admitted Workloads have pods that do not run.
         self._roots_with_held_quota: set[str] = set()
         #: Whether the manager's configuration has fair sharing on; None where it is not in the dump.
@@ -261,8 +258,7 @@ class Kueue:
                 "tolerations": list_at(spec, "tolerations"),
             },
             False,
-            (file, ""),
-            self._notes,
+            partial(self._note, file, ""),
         )
         self._flavors[name_of(manifest)] = _Flavor(
             place.selector,
@@ -271,20 +267,20 @@ class Kueue:
             bool(text_at(spec, "topologyName")),
         )
 
-    def _queue(self, manifest: Record, file: str, parents: tuple[str, str]) -> _QuotaQueue:
+    def _queue(self, manifest: Record, file: str, parents: Key) -> _QuotaQueue:
         """Return a ClusterQueue or cohort; ``parents`` are the keys that may name its parent."""
-        where = file, f"{manifest['kind']} {name_of(manifest)!r}"
+        note = partial(self._note, file, f"{manifest['kind']} {name_of(manifest)!r}")
         spec = mapping_at(manifest, "spec")
         for key, value in spec.items():
             if key not in _READ and value not in ({}, [], None, "None", ""):
-                self._note(*where, f"spec.{key}")
+                note(f"spec.{key}")
         parent = next(filter(None, (value_at(spec, key, kind=str) for key in parents)), "")
         weight = float(
             quantity(value_at(spec, "fairSharing", "weight", kind=(str, int, float), default="1"))
         )
 
         quotas: dict[Column, Amounts] = {}
-        groups: list[tuple[list[str], list[str]]] = []
+        groups: list[tuple[Names, Names]] = []
         for group in list_at(spec, "resourceGroups"):
             flavors = list_at(group, "flavors")
             for flavor in flavors:
@@ -298,11 +294,10 @@ class Kueue:
         share = value_at(manifest, "status", "fairSharing", "weightedShare", kind=(int, float))
         return _QuotaQueue(
             parent,
-            positive_weight(weight, where, self._notes),
+            positive_weight(weight, note),
             quotas,
             groups,
             None if share is None else float(share),
-            where,
             has_status=bool(manifest.get("status")),
             stopped=_stop_policy(spec),
             reclaims=text_at(spec, "preemption", "reclaimWithinCohort"),
@@ -364,25 +359,19 @@ class Kueue:
         pods = []
         least = []
         flavors = []
-        assignments = {
-            text_at(entry, "name"): entry for entry in list_at(admission, "podSetAssignments")
-        }
-        reclaimable = {
-            text_at(entry, "name"): count_at(entry, "count")
-            for entry in list_at(status, "reclaimablePods")
-        }
+        assignments = _by_name(list_at(admission, "podSetAssignments"))
+        reclaimable = _by_name(list_at(status, "reclaimablePods"))
+        note = partial(self._note, file, f"Workload '{namespace}/{name}'")
         for pod_set in list_at(spec, "podSets"):
             pod_spec = mapping_at(pod_set, "template", "spec")
-            demand, place = demand_and_place(
-                pod_spec, False, (file, f"Workload '{namespace}/{name}'"), self._notes
-            )
+            demand, place = demand_and_place(pod_spec, False, note)
             count = count_at(pod_set, "count", default=1)
             least.append(count_at(pod_set, "minCount", default=count))
             set_name = text_at(pod_set, "name")
             assignment = assignments.get(set_name)
             if admission:
                 count = count_at(assignment, "count", default=count)
-                count = max(count - reclaimable.get(set_name, 0), 0)
+                count = max(count - count_at(reclaimable.get(set_name), "count"), 0)
             flavors.append([str(flavor) for flavor in mapping_at(assignment, "flavors").values()])
             topology = (_TOPOLOGY,) if mapping_at(pod_set, "topologyRequest") else ()
             pod = common._replace(
@@ -451,7 +440,7 @@ class Kueue:
                 self._turns_of_pods.setdefault(key, (self._local_queue_of(pod), turn))
 
     @cached_property
-    def _first_in_queue(self) -> dict[str, _Key]:
+    def _first_in_queue(self) -> dict[str, Key]:
         """What is first in each ClusterQueue; for use when all that waits has its turn."""
         turns = [(turn, key, queue) for key, (queue, turn) in self._turns_of_pods.items()]
         turns += [
@@ -459,7 +448,7 @@ class Kueue:
             for key, workload in self._workloads.items()
             if workload.turn is not None and not workload.queue
         ]
-        first: dict[str, _Key] = {}
+        first: dict[str, Key] = {}
         for _, key, local_queue in sorted(turns):
             of_name = self._local_queues.get((key[0], local_queue))
             first.setdefault(of_name.queue if of_name else "", key)
@@ -470,7 +459,7 @@ class Kueue:
         key = self._key_of(pod)
         return pod if self._is_admitted(key) else self._qualified(pod, key)
 
-    def _qualified(self, pod: Pod, key: _Key) -> Pod:
+    def _qualified(self, pod: Pod, key: Key) -> Pod:
         name = self._cluster_queue_of(pod, note=False)
         if name is None:
             return pod
@@ -486,12 +475,12 @@ class Kueue:
             left_out.append(_TOPOLOGY)
         return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
 
-    def _is_admitted(self, key: _Key) -> bool:
+    def _is_admitted(self, key: Key) -> bool:
         return key in self._workloads and bool(self._workloads[key].queue)
 
     def admitted(self, pods: Iterable[Pod]) -> Iterator[Pod]:
         """Yield the pods of admitted Workloads that are not among these pods of the dump."""
-        present: dict[_Key | None, Counter[Demand]] = defaultdict(Counter)
+        present: dict[Key | None, Counter[Demand]] = defaultdict(Counter)
         for pod in pods:
             present[self._workload_key(pod)][pod.demand] += 1
         for key, workload in self._workloads.items():
@@ -522,11 +511,11 @@ class Kueue:
         """Return the name of the root above a ClusterQueue, itself without a cohort."""
         return self._path(queue).partition("/")[0]
 
-    def _key_of(self, pod: Pod) -> _Key:
+    def _key_of(self, pod: Pod) -> Key:
         """Return namespace and name of a pod's Workload; its owner where the dump has none."""
         return self._workload_key(pod) or (pod.namespace, pod.owner)
 
-    def _workload_key(self, pod: Pod) -> _Key | None:
+    def _workload_key(self, pod: Pod) -> Key | None:
         """Return namespace and name of a pod's Workload; None for none.
 
         Pods of a JobSet, an MPIJob or a RayJob are owned by objects that these create, and whose
@@ -676,45 +665,40 @@ class Kueue:
 
     def _could_have(self, path: str, column: Column) -> Fraction:
         """Return the most that a queue can ever have: A."""
-        owned = self._owned(path, column)
+        owned, kept = self._owned_and_kept(path, column)
         parent = fairlp.queues.parent_of(path)
         if parent == fairlp.queues.ROOT:
             return owned
-        most = self._kept(path, column) + self._could_have(parent, column)
-        limit = self._quota(path, column, "borrowing")
+        limit = self._quotas_at(path, column).get("borrowing")
+        most = kept + self._could_have(parent, column)
         return most if limit is None else min(most, owned + limit)
 
-    def _owned(self, path: str, column: Column) -> Fraction:
-        """Return the quota of a queue and of those below it that they may lend: S."""
+    def _owned_and_kept(self, path: str, column: Column) -> tuple[Fraction, Fraction]:
+        """Return the quota of a queue and what those below it lend, S, and its part that it lends not, K."""
         if (path, column) not in self._sums:
-            lent = (
-                self._owned(child, column) - self._kept(child, column)
-                for child in self._children.get(path, ())
-            )
-            self._sums[path, column] = sum(
-                lent, (self._quota(path, column, "nominal") or Fraction(0))
-            )
+            quotas = self._quotas_at(path, column)
+            owned = quotas.get("nominal", Fraction(0))
+            for child in self._children[path]:
+                of_child, kept = self._owned_and_kept(child, column)
+                owned += of_child - kept
+            kept = max(owned - quotas.get("lending", owned), Fraction(0))
+            self._sums[path, column] = owned, kept
         return self._sums[path, column]
 
-    def _kept(self, path: str, column: Column) -> Fraction:
-        """Return what a queue keeps for itself: K."""
-        limit = self._quota(path, column, "lending")
-        return Fraction(0) if limit is None else max(self._owned(path, column) - limit, Fraction(0))
-
-    def _quota(self, path: str, column: Column, kind: str) -> Fraction | None:
-        """Return a quota of a queue or cohort; None where it has none of the kind."""
+    def _quotas_at(self, path: str, column: Column) -> Amounts:
+        """Return the quotas of a queue or cohort, by kind."""
         queue = self._queues_of_paths.get(path)
-        return None if queue is None else queue.quotas.get(column, {}).get(kind)
+        return {} if queue is None else queue.quotas.get(column, {})
 
     @cached_property
     def _queues_of_paths(self) -> dict[str, _QuotaQueue]:
         return {path: queue for path, queue, _ in self._rows()}
 
     @cached_property
-    def _children(self) -> dict[str, list[str]]:
+    def _children(self) -> dict[str, Names]:
         """The queues and cohorts below each cohort, those without an object counted."""
         paths = {above for path in self._queues_of_paths for above in fairlp.queues.lineage(path)}
-        children: dict[str, list[str]] = defaultdict(list)
+        children: dict[str, Names] = defaultdict(list)
         for path in sorted(paths - {fairlp.queues.ROOT}):
             children[fairlp.queues.parent_of(path)].append(path)
         return children
@@ -740,9 +724,9 @@ class Kueue:
             self._paths[name] = "/".join([*ancestors, step])
         return self._paths[name]
 
-    def _above(self, cohort: str) -> list[str]:
+    def _above(self, cohort: str) -> Names:
         """Return the names of a cohort and those above it, the root first."""
-        names: list[str] = []
+        names: Names = []
         while cohort:
             if cohort in names:
                 self._note("", f"Cohort {cohort!r}", "it is above itself", "it counts as a root")
@@ -800,7 +784,7 @@ class Kueue:
                 "Kueue's fair sharing is off (its default; the queues have no weights and no weighted "
                 "shares, which they have where it is on)"
             )
-        policies: dict[str, list[str]] = {}
+        policies: dict[str, Names] = {}
         for name, queue in self._queues.items():
             if queue.reclaims:
                 policies.setdefault(queue.reclaims, []).append(name)
@@ -920,6 +904,10 @@ def _quota_amounts(entry: Record) -> Amounts:
         if value is not None:
             amounts[kind] = quantity(value)
     return amounts
+
+
+def _by_name(entries: Iterable[Any]) -> dict[str, Record]:
+    return {text_at(entry, "name"): entry for entry in entries}
 
 
 def _status(conditions: dict[str, Record], kind: str) -> str:

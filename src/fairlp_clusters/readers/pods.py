@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,8 +18,10 @@ from .cluster import (
     Demand,
     EntryError,
     Floats,
+    Note,
     Notes,
     Record,
+    Texts,
     Where,
     add_amounts,
     largest_amounts,
@@ -50,7 +52,7 @@ class Requirement(NamedTuple):
 
     key: str
     operator: str
-    values: tuple[str, ...]
+    values: Texts
 
 
 class Toleration(NamedTuple):
@@ -87,7 +89,7 @@ class AnyOf(NamedTuple):
     places: tuple[Place, ...]
 
 
-def place_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Place:
+def place_of(spec: Record, pinned: bool, note: Note) -> Place:
     """Return the nodes that a pod may be on; conditions that cannot be expressed are noted.
 
     Parameters
@@ -97,9 +99,8 @@ def place_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Place:
     pinned : bool
         Whether the pod is a DaemonSet's, each of whose pods is bound to one node by name: that
         binding is left out.
-    where : tuple of str
-        File and pod.
-    notes : Notes
+    note : callable
+        Adds a note on the pod.
     """
     selector_lines = tuple(
         Requirement(key, "In", (str(value),))
@@ -110,51 +111,45 @@ def place_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Place:
     required = value_at(spec, *affinity, "requiredDuringSchedulingIgnoredDuringExecution")
     terms = None
     if required is not None:
-        all_terms = [
-            _term(entry, pinned, where, notes) for entry in list_at(required, "nodeSelectorTerms")
-        ]
+        all_terms = [_term(entry, pinned, note) for entry in list_at(required, "nodeSelectorTerms")]
         if () not in all_terms:
             terms = tuple(term for term in all_terms if term is not None)
 
     if value_at(spec, *(*affinity, "preferredDuringSchedulingIgnoredDuringExecution"), kind=list):
-        notes.add(*where, "affinity.nodeAffinity.preferred…", "left out: a wish, and no rule")
+        note("affinity.nodeAffinity.preferred…", "left out: a wish, and no rule")
     for kind in ("podAffinity", "podAntiAffinity"):
         if value_at(spec, "affinity", kind):
-            notes.add(*where, f"affinity.{kind}", "left out: it depends on where other pods are")
+            note(f"affinity.{kind}", "left out: it depends on where other pods are")
     return Place(selector_lines, terms, _tolerations(spec))
 
 
-def _term(entry: Any, pinned: bool, where: Where, notes: Notes) -> tuple[Requirement, ...] | None:
+def _term(entry: Any, pinned: bool, note: Note) -> tuple[Requirement, ...] | None:
     """Return the lines of a term; None where it has none, which selects no node."""
     expressions = list_at(entry, "matchExpressions")
     fields = list_at(entry, "matchFields")
-    lines = [_requirement(line, text_at(line, "key"), where, notes) for line in expressions]
+    lines = [_requirement(line, text_at(line, "key"), note) for line in expressions]
     for line in fields:
         if pinned:
-            notes.add(
-                *where,
+            note(
                 "a DaemonSet's pod is bound to its node by name",
                 "left out: all are one user",
             )
             continue
         key = text_at(line, "key")
-        lines.append(
-            _requirement(line, (NAME if key == "metadata.name" else f"\0{key}"), where, notes)
-        )
+        lines.append(_requirement(line, (NAME if key == "metadata.name" else f"\0{key}"), note))
     if not expressions and not fields:
         return None
     return tuple(line for line in lines if line is not None)
 
 
-def _requirement(line: Any, key: str, where: Where, notes: Notes) -> Requirement | None:
+def _requirement(line: Any, key: str, note: Note) -> Requirement | None:
     """Return a line of node affinity; None, with a note, for an operator that is not known."""
     operator = text_at(line, "operator")
     values = tuple(map(str, list_at(line, "values")))
     compares = operator in ("Gt", "Lt")
     if operator in _OPERATORS and not (compares and not _is_whole(values)):
         return Requirement(key, operator, values)
-    notes.add(
-        *where,
+    note(
         f"operator {shown(operator)} of {values!r} in node affinity",
         "this line is left out",
     )
@@ -445,7 +440,7 @@ class Pod(NamedTuple):
     priority: float | None = None
     message: str = ""
     has_quota: bool = False
-    left_out: tuple[str, ...] = ()
+    left_out: Texts = ()
     priority_class: str = ""
     waits_for_quota: bool = False
     nominated: str = ""
@@ -464,9 +459,9 @@ class Gang(NamedTuple):
     least: int
 
 
-def spec_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Pod:
+def spec_of(spec: Record, pinned: bool, note: Note) -> Pod:
     """Return a pod with what counts of its spec; see `place_of`."""
-    demand, place = demand_and_place(spec, pinned, where, notes)
+    demand, place = demand_and_place(spec, pinned, note)
     gates = [text_at(gate, "name") for gate in list_at(spec, "schedulingGates")]
     return Pod(
         demand=demand,
@@ -496,7 +491,7 @@ class KnownSpecs:
         known = self._specs.get(key)
         if known is None:
             lines = notes.total
-            known = spec_of(spec, pinned, where, notes)
+            known = spec_of(spec, pinned, partial(notes.add, *where))
             if notes.total == lines:
                 self._specs[key] = known
         return known
@@ -541,9 +536,9 @@ def pod_of(manifest: Record, file: str, notes: Notes, specs: KnownSpecs) -> Pod 
 
     kind, owner = _created_by(manifest)
     pod = specs.of(mapping_at(manifest, "spec"), kind == "DaemonSet", where, notes)
-    condition = conditions_of(manifest).get("PodScheduled")
-    message = "" if text_at(condition, "status") == "True" else text_at(condition, "message")
     node = text_at(manifest, "spec", "nodeName")
+    condition = {} if node else conditions_of(manifest).get("PodScheduled")
+    message = "" if text_at(condition, "status") == "True" else text_at(condition, "message")
     return pod._replace(
         file=file,
         name=name,
@@ -604,7 +599,7 @@ def only_other_constraints(message: str) -> bool:
     return any(reason in reasons for reason in OTHER_CONSTRAINTS)
 
 
-def constraints_left_out(spec: Record) -> tuple[str, ...]:
+def constraints_left_out(spec: Record) -> Texts:
     """Return the constraints of a pod on its nodes that do not count here.
 
     >>> constraints_left_out({"topologySpreadConstraints": [{}], "affinity": {"podAntiAffinity": {}}})
@@ -678,16 +673,14 @@ def _created_by(manifest: Record) -> tuple[str, str]:
     return kind, owner
 
 
-def demand_and_place(
-    spec: Record, pinned: bool, where: Where, notes: Notes
-) -> tuple[Demand, Place]:
+def demand_and_place(spec: Record, pinned: bool, note: Note) -> tuple[Demand, Place]:
     """Return the demand of one pod of a spec, one of ``pods`` included, and where it may be."""
     for key in spec:
         if key in _UNREAD:
             if spec[key]:
-                notes.add(*where, f"spec.{key}", "left out: it cannot be expressed")
+                note(f"spec.{key}", "left out: it cannot be expressed")
         elif key not in _KNOWN:
-            notes.add(*where, f"unknown field spec.{key}")
+            note(f"unknown field spec.{key}")
 
     demand = {
         resource: amount(resource, value)
@@ -695,9 +688,9 @@ def demand_and_place(
         if value > 0
     }
     if not demand:
-        notes.add(*where, "it requests nothing", "it counts as one of 'pods' only")
+        note("it requests nothing", "it counts as one of 'pods' only")
     demand[PODS] = 1.0
-    return tuple(sorted(demand.items())), place_of(spec, pinned, where, notes)
+    return tuple(sorted(demand.items())), place_of(spec, pinned, note)
 
 
 def requests_of(spec: Record) -> Amounts:

@@ -16,6 +16,7 @@ from fairlp.toolkit import quantity, tolerances
 from .cluster import (
     Cluster,
     Floats,
+    Names,
     Record,
 )
 from .rows import Row
@@ -25,7 +26,7 @@ _TRIES = 30
 
 
 def queue_rows(
-    cluster: Cluster, rows: list[Row], resources: list[str], pool: np.ndarray
+    cluster: Cluster, rows: list[Row], resources: Names, pool: np.ndarray
 ) -> dict[str, Record]:
     """Return weight, guarantee, cap and quotas of each queue by path, as an instance takes them.
 
@@ -53,15 +54,14 @@ def queue_rows(
         row: Record = {"weight": queue.get("weight", 1.0)}
         for kind in ("guarantee", "cap"):
             row[kind] = _limits(cluster, path, kind, resources)
-        _lower_to_caps(cluster, path, row)
         row |= _quotas(queue, resources)
-        _lower_to_pool(cluster, path, row, capacity)
+        _lower(cluster, path, row, capacity)
         table[path] = row
 
     return table
 
 
-def _limits(cluster: Cluster, path: str, kind: str, resources: list[str]) -> Floats:
+def _limits(cluster: Cluster, path: str, kind: str, resources: Names) -> Floats:
     """Return the finite amounts of a queue's guarantee or cap."""
     finite = {
         resource: limit
@@ -73,33 +73,25 @@ def _limits(cluster: Cluster, path: str, kind: str, resources: list[str]) -> Flo
     return {r: max(limit, 0.0) for r, limit in finite.items() if r in resources}
 
 
-def _lower_to_caps(cluster: Cluster, path: str, row: Record) -> None:
-    """Lower guarantees of a queue that are above its caps."""
-    for resource, guarantee in row["guarantee"].items():
-        cap = row["cap"].get(resource, math.inf)
-        if guarantee > cap:
-            cluster.note(
-                "",
-                f"queue {path!r}",
-                f"guarantee of {resource!r}, {guarantee:g}, above its cap, {cap:g}",
-                "lowered to the cap",
-            )
-            row["guarantee"][resource] = cap
+def _lower(cluster: Cluster, path: str, row: Record, capacity: Floats) -> None:
+    """Lower guarantees of a queue above its caps, and above what all nodes have.
 
-
-def _lower_to_pool(cluster: Cluster, path: str, row: Record, capacity: Floats) -> None:
-    """Lower guarantees above what all nodes have; quotas stay, and have their own note."""
-    for resource, guarantee in row["guarantee"].items():
-        total = capacity[resource]
-        if guarantee > total:
-            if not row["nominal"]:
-                cluster.note(
-                    "",
-                    f"queue {path!r}",
-                    f"guarantee of {resource!r}, {guarantee:g}, above the {total:g} of all nodes",
-                    "lowered to that",
-                )
-            row["guarantee"][resource] = total
+    Quotas stay, and have their own note.
+    """
+    guarantees = row["guarantee"]
+    for bounds in (row["cap"], capacity):
+        for resource, guarantee in guarantees.items():
+            bound = bounds.get(resource, math.inf)
+            if guarantee <= bound:
+                continue
+            guarantees[resource] = bound
+            words = f"guarantee of {resource!r}, {guarantee:g}, above "
+            if bounds is row["cap"]:
+                words += f"its cap, {bound:g}"
+                cluster.note("", f"queue {path!r}", words, "lowered to the cap")
+            elif not row["nominal"]:
+                words += f"the {bound:g} of all nodes"
+                cluster.note("", f"queue {path!r}", words, "lowered to that")
 
 
 def note_large_quotas(cluster: Cluster, instance: Instance) -> None:
@@ -122,7 +114,7 @@ def note_large_quotas(cluster: Cluster, instance: Instance) -> None:
         )
 
 
-def _quotas(queue: Record, resources: list[str]) -> Record:
+def _quotas(queue: Record, resources: Names) -> Record:
     """Return the quotas of a queue, by kind and column, of the instance's resources."""
     quotas: Record = {}
     for kind in fairlp.queues.KINDS:

@@ -16,7 +16,9 @@ import fairlp
 from .cluster import (
     Cluster,
     Group,
+    Key,
     Leaf,
+    Names,
     Node,
     name_in_path,
     unique_labels,
@@ -166,7 +168,7 @@ def give_owners_queues(cluster: Cluster, rows: list[Row]) -> None:
 
     Owners are then equal siblings, however many demands they have.
     """
-    rows_of_owner: dict[tuple[str, str], list[Row]] = {}
+    rows_of_owner: dict[Key, list[Row]] = {}
     for row in rows:
         if row.leaf.owner:
             rows_of_owner.setdefault((row.leaf.queue, row.leaf.owner), []).append(row)
@@ -186,7 +188,7 @@ def give_owners_queues(cluster: Cluster, rows: list[Row]) -> None:
                 row.leaf = row.leaf._replace(queue=path)
 
 
-def hidden_use(nodes: list[Node], resources: list[str], used: np.ndarray) -> np.ndarray:
+def hidden_use(nodes: list[Node], resources: Names, used: np.ndarray) -> np.ndarray:
     """Return the use that nodes report beyond the tasks, by node and resource; 0 where it is small.
 
     It is small where its sum over all nodes is within `USE_DISCREPANCY` of what they report.
@@ -200,13 +202,10 @@ def hidden_use(nodes: list[Node], resources: list[str], used: np.ndarray) -> np.
     return np.where(matters, beyond, 0.0)
 
 
-def may_run(cluster: Cluster, row: Row, allowed: Allowed, nodes: list[Node]) -> bool:
+def may_run(cluster: Cluster, row: Row, allowed: Allowed, position: Mapping[str, int]) -> bool:
     """Return whether a row has tasks that run, or a node that takes new ones."""
     place = f"user {row.leaf.label!r}"
-    refusing_count = sum(
-        node.name in row.group.running
-        for node in ([] if row.allowed.all() else compress(nodes, ~row.allowed))
-    )
+    refusing_count = sum(not row.allowed[position[name]] for name in row.group.running)
     if refusing_count:
         cluster.note(
             "",
@@ -230,7 +229,7 @@ def may_run(cluster: Cluster, row: Row, allowed: Allowed, nodes: list[Node]) -> 
 
 def resources_and_rows(
     cluster: Cluster, nodes: list[Node], rows: list[Row]
-) -> tuple[list[str], list[Row]]:
+) -> tuple[Names, list[Row]]:
     """Return the resources that tasks ask for and nodes have, and the rows that ask for them."""
     demanded = {resource for row in rows for resource, _ in row.leaf.demand}
     of_all_nodes = _resources_of(cluster.nodes.values())
@@ -287,7 +286,7 @@ def _ask_for_available(cluster: Cluster, row: Row, available: set[str]) -> bool:
 
 
 def table_of(
-    amounts: Iterable[Mapping[str, float]], resources: list[str], missing: float = 0.0
+    amounts: Iterable[Mapping[str, float]], resources: Names, missing: float = 0.0
 ) -> np.ndarray:
     """Return amounts, one row each, by resource."""
     rows = [[of_row.get(resource, missing) for resource in resources] for of_row in amounts]
@@ -295,7 +294,7 @@ def table_of(
 
 
 def note_overcommitment(
-    cluster: Cluster, nodes: list[Node], resources: list[str], offered: np.ndarray, used: np.ndarray
+    cluster: Cluster, nodes: list[Node], resources: Names, offered: np.ndarray, used: np.ndarray
 ) -> None:
     """Note nodes of which more is in use than they have."""
     for k, r in np.argwhere(used > offered).tolist():

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from fractions import Fraction
+from itertools import compress
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from fairlp.errors import quoted
 from fairlp.toolkit import read_text
@@ -281,19 +280,17 @@ class SlurmReader:
 
     def _place_in_reservations(self) -> None:
         """Take off jobs the reservations of which the dump lists no node; they are noted."""
-        reservations = {node.reservation for node in self.node_features.values()}
-        for name, job in self.jobs.items():
+        reservations = {"", *(node.reservation for node in self.node_features.values())}
+        for job in self.jobs.values():
             reservation = job.place.reservation
-            if reservation and reservation not in reservations:
+            if reservation not in reservations:
                 self.note(
                     *job.where,
                     f"it runs in reservation {reservation!r}, of which no node is in the dump",
                     "left out: any node of its partitions may take it",
                 )
-                self.jobs[name] = job._replace(
-                    place=job.place._replace(reservation=""),
-                    left_out=(*job.left_out, f"reservation {reservation}"),
-                )
+                job.place = job.place._replace(reservation="")
+                job.left_out.append(f"reservation {reservation}")
 
     def _hold_for_named_nodes(self) -> None:
         """Hold jobs that Slurm says wait for a certain node, unless that is only in use.
@@ -301,19 +298,17 @@ class SlurmReader:
         A job waits as others do where all nodes that it names are open in the dump.
         """
         nodes = self.cluster.nodes
-        for name, job in self.jobs.items():
-            if not job.waiting_portions or job.reason != NAMED_NODE_NOT_AVAILABLE:
-                continue
-            required = job.place.required
-            are_open = all(host in nodes and not nodes[host].closed for host in required)
-            if not (required and are_open and self._nodes_of(job.place)):
-                self.jobs[name] = job.held(job.waiting_portions, job.message)
+        for job in self.jobs.values():
+            if job.waiting_portions and job.reason == NAMED_NODE_NOT_AVAILABLE:
+                required = job.place.required
+                are_open = all(host in nodes and not nodes[host].closed for host in required)
+                if not (required and are_open and self._nodes_of(job.place)):
+                    job.hold(job.waiting_portions, job.message)
 
     def _nodes_of(self, place: NodeRequest) -> list[Node]:
         """Return the open nodes that jobs of a place may run on."""
         mask = allowed_nodes(place, self.node_features)
-        nodes = list(self.cluster.nodes.values())
-        return [nodes[k] for k in np.flatnonzero(mask).tolist() if not nodes[k].closed]
+        return [node for node in compress(self.cluster.nodes.values(), mask) if not node.closed]
 
     def _hold_beyond_throttles(self) -> None:
         """Hold the tasks of arrays beyond the number that may run at once (``1-10%2``).
@@ -323,36 +318,25 @@ class SlurmReader:
         stands apart), each of them may start as many tasks as the throttle leaves.
         """
         running_tasks = Counter(job.array for job in self.jobs.values() if job.array and job.runs)
-        for name, job in self.jobs.items():
-            if job.throttle is None:
-                continue
-            startable_tasks = max(job.throttle - running_tasks[job.array], 0)
-            startable = startable_tasks * job.node_count
-            if job.waiting_portions > startable:
-                self.jobs[name] = job.held(
-                    job.waiting_portions - startable, f"array throttle (%{job.throttle})"
-                )
+        for job in self.jobs.values():
+            if job.throttle is not None:
+                startable_tasks = max(job.throttle - running_tasks[job.array], 0)
+                beyond = job.waiting_portions - startable_tasks * job.node_count
+                if beyond > 0:
+                    job.hold(beyond, f"array throttle (%{job.throttle})")
 
     def _ask_for_whole_nodes(self) -> None:
         """Let jobs with ``--exclusive`` demand all of a node, or hold them where nodes differ."""
-        for name, job in self.jobs.items():
+        for job in self.jobs.values():
             if not job.whole_nodes:
                 continue
             alternatives = {demand_of(node.amounts) for node in self._nodes_of(job.place)}
             if len(alternatives) == 1:
-                self.jobs[name] = job._replace(
-                    portions=[
-                        (
-                            "",
-                            {resource: Fraction(amount) for resource, amount in alternatives.pop()},
-                        )
-                    ]
-                )
+                amounts = {resource: Fraction(amount) for resource, amount in alternatives.pop()}
+                job.portions = [("", amounts)]
             elif alternatives and job.waiting_portions:
-                self.jobs[name] = job.held(
-                    job.waiting_portions,
-                    "it wants whole nodes (--exclusive), and those that it may have differ",
-                )
+                reason = "it wants whole nodes (--exclusive), and those that it may have differ"
+                job.hold(job.waiting_portions, reason)
 
     def _hold_for_licences(self) -> None:
         """Hold jobs for which too few licences are free: those of lower priority, then later ones.
@@ -363,11 +347,11 @@ class SlurmReader:
         for job in sorted(jobs, key=lambda job: (-(job.priority or 0.0), job.since or "")):
             if LICENCES in job.held_portions:
                 reason = self.licences.take(job.licences, 0) or LICENCES
-                job = job._replace(held_portions={reason: job.held_portions[LICENCES]})
+                job.held_portions = {reason: job.held_portions[LICENCES]}
             elif job.waiting_portions:
                 unlisted = self.licences.unlisted(job.licences)
                 if unlisted:
-                    job = job._replace(left_out=(*job.left_out, f"licences ({unlisted})"))
+                    job.left_out.append(f"licences ({unlisted})")
                     self.note(
                         *job.where,
                         f"it needs licences that the dump does not list ({unlisted})",
@@ -377,8 +361,7 @@ class SlurmReader:
                 startable = self.licences.copies(job.licences, copies)
                 reason = self.licences.take(job.licences, startable)
                 if startable < copies:
-                    job = job.held((copies - startable) * job.node_count, reason)
-            self.jobs[job.name] = job
+                    job.hold((copies - startable) * job.node_count, reason)
 
     def _hold_incomplete_components(self) -> None:
         """Hold the parts of heterogeneous jobs of which another part is held or not in the dump."""
@@ -394,7 +377,7 @@ class SlurmReader:
                 reason = f"another part of heterogeneous job {number} is held: {reasons[0]}"
             for job in jobs:
                 if job.waiting_portions and (reasons or len(jobs) < max(count, 2)):
-                    self.jobs[job.name] = job.held(job.waiting_portions, reason)
+                    job.hold(job.waiting_portions, reason)
 
     def _name_shards(self) -> None:
         """Name the constraint of jobs that ask for GPUs of nodes that also count parts of these."""
@@ -402,17 +385,14 @@ class SlurmReader:
             "gpu" in node.amounts and not _PARTS_OF_GPUS.isdisjoint(node.amounts)
             for node in self.cluster.nodes.values()
         ]
-        masks: dict[NodeRequest, bool] = {}
-        for name, job in self.jobs.items():
+        places = {job.place for job in self.jobs.values()} if any(shared) else set()
+        meets = {
+            place: (allowed_nodes(place, self.node_features) & shared).any() for place in places
+        }
+        for job in self.jobs.values():
             resources = {resource.partition(":")[0] for resource in job.portions[0][1]}
-            if not any(shared) or resources.isdisjoint({"gpu", *_PARTS_OF_GPUS}):
-                continue
-            if job.place not in masks:
-                masks[job.place] = bool(
-                    (allowed_nodes(job.place, self.node_features) & shared).any()
-                )
-            if masks[job.place]:
-                self.jobs[name] = job._replace(left_out=(*job.left_out, SHARDS))
+            if meets.get(job.place) and not resources.isdisjoint({"gpu", *_PARTS_OF_GPUS}):
+                job.left_out.append(SHARDS)
 
     def _job_counts(self) -> dict[str, int]:
         """Return how many jobs run, wait and are held, as ``squeue -r`` counts them."""

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 
 from fairlp import queues
 
 from .cluster import (
     Cluster,
+    EntryError,
     Floats,
+    Key,
+    Names,
+    Note,
     Notes,
-    Where,
     name_in_path,
     positive_weight,
 )
@@ -58,14 +62,13 @@ class Accounts:
     """The tree of accounts, and the users in them."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes = notes
         self._note = notes.add
         #: By account and user, which is empty for the account itself.
-        self._rows: dict[tuple[str, str], Account] = {}
+        self._rows: dict[Key, Account] = {}
         #: Those that sshare lists (True), and those that associations do (False).
-        self._read: set[tuple[bool, tuple[str, str]]] = set()
+        self._read: set[tuple[bool, Key]] = set()
         self._missing: set[str] = set()
-        self._chains: dict[str, list[str]] = {}
+        self._chains: dict[str, Names] = {}
         #: Seconds in which past use fades by half; None where the dump does not say.
         self.half_life: float | None = None
 
@@ -85,19 +88,19 @@ class Accounts:
                 "all stand at the root (sacctmgr … tree, format=…,ParentName)",
             )
 
-        parents: list[str] = []  # the account at each depth of indentation
+        parents: Names = []  # the account at each depth of indentation
         for count, line in enumerate(lines, 2):
-            where = file, f"line {count}"
+            note = partial(self._note, file, f"line {count}")
             cells = line.split("|")
             if len(cells) == len(headers):
-                self._read_row(dict(zip(headers, cells, strict=True)), parents, where)
+                self._read_row(dict(zip(headers, cells, strict=True)), parents, note)
             elif line.strip():
                 message = (
                     f"{len(cells)} cells, where the header has {len(headers)} (is it cut off?)"
                 )
-                self._note(*where, message)
+                note(message)
 
-    def _read_row(self, row: dict[str, str], parents: list[str], where: Where) -> None:
+    def _read_row(self, row: dict[str, str], parents: Names, note: Note) -> None:
         """Read a row of a table; ``parents`` are the accounts of the rows above it, by depth."""
         indented = row.get("Account", "")
         depth = len(indented) - len(indented.lstrip(" "))
@@ -110,26 +113,28 @@ class Accounts:
             parents += [account] * (depth + 1 - len(parents))
         for header, cell in row.items():
             if cell and header not in _COLUMNS:
-                self._note(*where, f"column {header!r}")
+                note(f"column {header!r}")
 
         if not account:
-            self._note(*where, "it has no account")
+            note("it has no account")
             return
         limits: Floats = {}
-        with self._notes.noting(*where, "no cap is taken from it"):
+        try:
             cap = tres(row.get("GrpTRES", ""))
             limits = {resource: float(amount) for resource, amount in cap.items()}
+        except EntryError as error:
+            note(str(error), "no cap is taken from it")
         for resource in sorted(UNCOUNTED & set(limits)):
-            self._note(*where, f"limit of {resource!r}", "left out: it is no resource of nodes")
+            note(f"limit of {resource!r}", "left out: it is no resource of nodes")
             del limits[resource]
         share = next(filter(None, map(row.get, _SHARE_COLUMNS)), "1")
-        weight = self._weight(share, where, bool(user))
+        weight = self._weight(share, note, bool(user))
 
         # An association has the cap, a line of sshare the share that Slurm itself uses, and figures.
         is_of_sshare = "RawShares" in row
         key = account, user
         if (is_of_sshare, key) in self._read:
-            self._note(*where, f"an earlier line is of {user or account!r} in {account!r}")
+            note(f"an earlier line is of {user or account!r} in {account!r}")
             return
         self._read.add((is_of_sshare, key))
         listed = self._rows.setdefault(key, Account(parent, weight, limits))
@@ -142,33 +147,28 @@ class Accounts:
             name: float(cell) for name, cell in cells.items() if _DECIMAL.fullmatch(cell)
         }
 
-    def _weight(self, share: str, where: Where, of_user: bool) -> float | None:
+    def _weight(self, share: str, note: Note, of_user: bool) -> float | None:
         """Return the weight of a share; None for an account that has the share of its parent."""
         if share in ("parent", _SHARE_OF_PARENT):
-            self._note(
-                *where,
-                "its share is that of its parent",
-                "taken as 1"
-                if of_user
-                else "it weighs as much as all with tasks below it, who share at its parent",
-            )
+            action = "it weighs as much as all with tasks below it, who share at its parent"
+            note("its share is that of its parent", "taken as 1" if of_user else action)
             return 1.0 if of_user else None
         weight = whole_number(share)
         if weight is None:
-            self._note(*where, f"share {share!r} is no whole number", "taken as 1")
+            note(f"share {share!r} is no whole number", "taken as 1")
             return 1.0
-        return positive_weight(float(weight), where, self._notes, "share")
+        return positive_weight(float(weight), note, "share")
 
     def path(self, account: str, user: str) -> str:
         """Return the path of a user's queue: its accounts, the highest first, and the user."""
         return "/".join([*self._above(account), name_in_path(user)])
 
-    def _above(self, account: str) -> list[str]:
+    def _above(self, account: str) -> Names:
         """Return the names of an account and of those above it, the highest first."""
         if account in self._chains:
             return self._chains[account]
         is_listed = any(not user for _, user in self._rows)
-        names: list[str] = []
+        names: Names = []
         ancestor = account
         while ancestor and ancestor != _ROOT and ancestor not in names:
             names.append(ancestor)

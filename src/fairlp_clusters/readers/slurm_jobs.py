@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
-from typing import NamedTuple
+from functools import partial
 
 from .cluster import (
     Amounts,
     EntryError,
+    Names,
+    Note,
     Notes,
     Record,
+    Texts,
     Where,
     list_at,
     mapping_at,
@@ -47,7 +50,8 @@ _LICENCE = "license/"
 _SHARED_WITH_SOME = ("user", "mcs", "topo")
 
 
-class SlurmJob(NamedTuple):
+@dataclass
+class SlurmJob:
     """A job: its account, user and place, its portions on nodes, and how many portions wait.
 
     A portion is the part of a job, or of one task of an array, on one node: an array of 3 tasks on
@@ -78,23 +82,22 @@ class SlurmJob(NamedTuple):
     node_count: int
     reason: str
     message: str
-    left_out: tuple[str, ...] = ()
-    licences: Mapping[str, int] = MappingProxyType({})
-    components: str = ""
-    component_count: int = 0
-    whole_nodes: bool = False
-    is_ending: bool = False
+    left_out: Names
+    licences: Needs
+    components: str
+    component_count: int
+    whole_nodes: bool
+    is_ending: bool
 
     @property
     def runs(self) -> bool:
         """Whether the job runs: no portion of it waits or is held."""
         return not self.waiting_portions and not self.held_portions
 
-    def held(self, count: int, reason: str) -> SlurmJob:
-        """Return the job with so many of the portions that wait held."""
-        reasons = dict(self.held_portions)
-        reasons[reason] = reasons.get(reason, 0) + count
-        return self._replace(waiting_portions=self.waiting_portions - count, held_portions=reasons)
+    def hold(self, count: int, reason: str) -> None:
+        """Hold so many of the portions that wait."""
+        self.held_portions[reason] = self.held_portions.get(reason, 0) + count
+        self.waiting_portions -= count
 
 
 def job_of(entry: Record, where: Where, notes: Notes) -> SlurmJob:
@@ -111,23 +114,24 @@ def job_of(entry: Record, where: Where, notes: Notes) -> SlurmJob:
     -------
     SlurmJob
     """
+    note = partial(notes.add, *where)
     states = {state.upper() for state in words_at(entry, "job_state")}
     runs = not states & WAITING_STATES
     total, node_count = _job_amounts(entry, runs)
-    needs, left_out = _licences(entry, total, where, notes)
+    needs, left_out = _licences(entry, total, note)
     reason = str(entry.get("state_reason") or "")
     waiting_portions = 0
     held_portions: dict[str, int] = {}
     if runs:
-        portions = _portions(entry, total, where, notes)
+        portions = _portions(entry, total, note)
     else:
-        waiting_portions = _array_tasks(entry, where, notes) * node_count
-        portions = [("", _even_portion(total, node_count, where, notes))]
+        waiting_portions = _array_tasks(entry, note) * node_count
+        portions = [("", _even_portion(total, node_count, note))]
         if reason not in REASONS_OF_LACK_OF_ROOM | {NAMED_NODE_NOT_AVAILABLE}:
             held_portions = {reason: waiting_portions}
             waiting_portions = 0
 
-    place, constraints = _node_request(entry, node_count, where, notes)
+    place, constraints = _node_request(entry, node_count, note)
     numbers = text_at(entry, "het_job_id_set")
     sharing = _sharing(entry)
     constraints += [f"--exclusive={word}" for word in sharing if word in _SHARED_WITH_SOME]
@@ -147,7 +151,7 @@ def job_of(entry: Record, where: Where, notes: Notes) -> SlurmJob:
         priority=number(entry.get("priority")),
         reason=reason,
         message=_message(entry),
-        left_out=(*constraints, *left_out),
+        left_out=[*constraints, *left_out],
         licences=needs,
         components=_number_of(entry, "het_job_id"),
         component_count=len(hosts(f"[{numbers}]")) if numbers else 0,
@@ -174,9 +178,7 @@ def _job_amounts(entry: Record, runs: bool) -> tuple[Amounts, int]:
     return total, node_count
 
 
-def _licences(
-    entry: Record, total: Amounts, where: Where, notes: Notes
-) -> tuple[Needs, tuple[str, ...]]:
+def _licences(entry: Record, total: Amounts, note: Note) -> tuple[Needs, Texts]:
     """Return the licences of a job, and those that cannot be counted.
 
     Those in its amounts are taken off these: they are on no node.
@@ -190,33 +192,27 @@ def _licences(
     try:
         return licences_needed(text) or of_amounts, ()
     except EntryError as error:
-        notes.add(*where, str(error), "left out: they do not count")
+        note(str(error), "left out: they do not count")
         return {}, (f"licences ({text})",)
 
 
-def _array_tasks(entry: Record, where: Where, notes: Notes) -> int:
+def _array_tasks(entry: Record, note: Note) -> int:
     """Return how many tasks of a job's array wait; a list that Slurm cuts off is noted."""
     text = text_at(entry, "array_task_string")
     if "..." in text:
-        notes.add(
-            *where, "its list of array tasks is cut off", "those that it names count, and no others"
-        )
+        note("its list of array tasks is cut off", "those that it names count, and no others")
     return array_tasks(text)
 
 
-def _even_portion(total: Amounts, node_count: int, where: Where, notes: Notes) -> Amounts:
+def _even_portion(total: Amounts, node_count: int, note: Note) -> Amounts:
     """Return the part of a job on one of its nodes, where the dump lists only the total."""
     portion = {resource: amount / node_count for resource, amount in total.items()}
     if any(amount.denominator != 1 for amount in portion.values()):
-        notes.add(
-            *where, f"what it has does not divide by its {node_count} nodes", "divided evenly"
-        )
+        note(f"what it has does not divide by its {node_count} nodes", "divided evenly")
     return portion
 
 
-def _portions(
-    entry: Record, total: Amounts, where: Where, notes: Notes
-) -> list[tuple[str, Amounts]]:
+def _portions(entry: Record, total: Amounts, note: Note) -> list[tuple[str, Amounts]]:
     """Return the amounts of a job on each of its nodes, so that they add up to its total.
 
     Of each resource these are the amounts by node of ``job_resources``, else those of
@@ -228,7 +224,7 @@ def _portions(
         raise EntryError("it runs, but the dump does not list its nodes")
     even: Amounts = {}
     if set(by_node) != set(names):
-        even = _even_portion(total, len(names), where, notes)
+        even = _even_portion(total, len(names), note)
     portions = [(name, dict(by_node.get(name, even))) for name in names]
 
     details = list_at(entry, "gres_detail")
@@ -268,23 +264,20 @@ def _allocated_amounts(entry: Record) -> Iterator[tuple[str, Amounts]]:
             yield name, amounts
 
 
-def _node_request(
-    entry: Record, node_count: int, where: Where, notes: Notes
-) -> tuple[NodeRequest, list[str]]:
+def _node_request(entry: Record, node_count: int, note: Note) -> tuple[NodeRequest, Names]:
     """Return the nodes that a job asks for, and what it asks of them that does not count."""
     left_out = []
     features = None
     try:
         features = feature_terms(text_at(entry, "features"))
     except EntryError as error:
-        notes.add(*where, str(error), "left out: any node of its partitions may take it")
+        note(str(error), "left out: any node of its partitions may take it")
         left_out.append(f"constraint {entry['features']}")
 
     # All nodes that it names are those that it runs on, or it needs others besides.
     required = hosts(text_at(entry, "required_nodes"))
     if required and len(set(required)) != node_count:
-        notes.add(
-            *where,
+        note(
             f"it names {len(required)} nodes that it needs, and runs on {node_count}",
             "left out: any node of its partitions may take it",
         )
@@ -305,7 +298,7 @@ def _node_request(
     return request, left_out
 
 
-def _sharing(entry: Record) -> list[str]:
+def _sharing(entry: Record) -> Names:
     """Return with whom a job shares its nodes: ``none``, ``user``, …; of all versions of Slurm."""
     words = [word.lower() for word in words_at(entry, "shared")]
     exclusive = entry.get("exclusive")

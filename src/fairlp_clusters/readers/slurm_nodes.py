@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cluster import EntryError, Floats, Record, shown, text_at
+from .cluster import EntryError, Floats, Record, Texts, shown, text_at
 from .slurm_text import gres, number, tres
 
 _FEATURE = re.compile(r"[^\[\]()*,!\s]+")
@@ -98,10 +98,10 @@ class NodeRequest(NamedTuple):
     run on (none: any), and ``reservation`` is the one that it runs in.
     """
 
-    partitions: tuple[str, ...]
+    partitions: Texts
     features: FeatureTerms | None
-    excluded: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
+    excluded: Texts = ()
+    required: Texts = ()
     reservation: str = ""
 
 

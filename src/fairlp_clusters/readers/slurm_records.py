@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from .cluster import Record
+from .cluster import Key, Names, Record
 from .slurm_text import hosts, whole_number
 
 #: The list of JSON that has the records which begin with each key.
@@ -111,9 +111,9 @@ def is_text_record(text: str) -> bool:
     return _HEAD.match(text.lstrip("\n")) is not None
 
 
-def text_blocks(text: str) -> Iterator[list[str]]:
+def text_blocks(text: str) -> Iterator[Names]:
     """Yield the lines of each record of a text; a record may be one line (``scontrol -o``)."""
-    block: list[str] = []
+    block: Names = []
     for line in text.lstrip("\n").splitlines():
         if _HEAD.match(line):
             if block:
@@ -125,7 +125,7 @@ def text_blocks(text: str) -> Iterator[list[str]]:
         yield block
 
 
-def record_of(lines: list[str]) -> tuple[str, Record]:
+def record_of(lines: Names) -> tuple[str, Record]:
     """Return the record of these lines as JSON has it, and the list of JSON that it would be in.
 
     >>> record_of(["NodeName=n1 Arch=x86_64", "   CPUAlloc=4 CPUTot=16", "   OS=Linux State=2"])
@@ -146,7 +146,7 @@ def record_of(lines: list[str]) -> tuple[str, Record]:
     return list_name, record
 
 
-def _fields(lines: Iterable[str], list_name: str) -> Iterator[tuple[str, str]]:
+def _fields(lines: Iterable[str], list_name: str) -> Iterator[Key]:
     """Yield the fields of a record, without free text."""
     free_text = _FREE_TEXT.get(list_name)
     for line in lines:
@@ -158,7 +158,7 @@ def _fields(lines: Iterable[str], list_name: str) -> Iterator[tuple[str, str]]:
             yield field[1], field[2]
 
 
-def _complete_job(record: Record, fields: list[tuple[str, str]]) -> None:
+def _complete_job(record: Record, fields: list[Key]) -> None:
     """Write what the text of a job says otherwise than JSON as JSON has it."""
     if "user_name" in record:
         record["user_name"] = record["user_name"].partition("(")[0]
@@ -189,7 +189,7 @@ def _complete_job(record: Record, fields: list[tuple[str, str]]) -> None:
         record["gres_detail"] = [allocation["gres"] for allocation in allocations]
 
 
-def _allocations(fields: list[tuple[str, str]]) -> Iterator[Record]:
+def _allocations(fields: list[Key]) -> Iterator[Record]:
     """Yield what a job has on each node, as ``scontrol -d show job`` prints it."""
     groups: list[dict[str, str]] = []
     for key, text in fields:

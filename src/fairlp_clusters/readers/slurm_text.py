@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from .cluster import Amounts, EntryError, Record, add_amounts, shown, text_at, value_at
+from .cluster import Amounts, EntryError, Names, Record, add_amounts, shown, text_at, value_at
 
 #: Hosts of one list, tasks of one array, and nodes of one job, at most.
 MOST = 1_000_000
@@ -109,14 +109,14 @@ def _with_types(amounts: Amounts) -> Amounts:
     return amounts | totals
 
 
-def hosts(text: str) -> list[str]:
+def hosts(text: str) -> Names:
     """Return the names of a list of hosts.
 
     >>> hosts("n[01-03,7],m1"), hosts("r[1-2]n[1-2]")
     (['n01', 'n02', 'n03', 'n7', 'm1'], ['r1n1', 'r1n2', 'r2n1', 'r2n2'])
     """
-    names: list[str] = []
-    choices: list[list[str]] = []  # of the current entry, for each of its pieces
+    names: Names = []
+    choices: list[Names] = []  # of the current entry, for each of its pieces
     total = 0  # of the numbers in brackets
     for piece in [*_PIECE.findall(text.strip()), ","]:
         if piece == ",":
@@ -193,7 +193,7 @@ def whole_number(text: str) -> int | None:
     return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
 
 
-def words_at(entry: Record, key: str) -> list[str]:
+def words_at(entry: Record, key: str) -> Names:
     """Return the words of a list, or of a text with commas or pluses between them."""
     value = value_at(entry, key, kind=(str, list), default=[])
     if isinstance(value, str):

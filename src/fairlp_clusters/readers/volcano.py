@@ -16,9 +16,13 @@ from .cluster import (
     Cluster,
     EntryError,
     Floats,
+    Key,
+    Names,
     Notes,
     ReadEntry,
     Record,
+    Table,
+    Texts,
     Where,
     add_amounts,
     count_at,
@@ -79,7 +83,7 @@ class _Queue(NamedTuple):
     ``state`` is that of its status; ``reclaimable`` is whether others take back what it borrows.
     """
 
-    names: tuple[str, ...]
+    names: Texts
     weights: tuple[float, ...]
     parent: str
     weight: float
@@ -101,7 +105,7 @@ class _PodGroup(NamedTuple):
     queue: str | None
     gang: Gang
     message: str
-    left_out: tuple[str, ...]
+    left_out: Texts
     pods: Pod | None = None
 
 
@@ -120,10 +124,10 @@ class Volcano:
     def __init__(self, notes: Notes) -> None:
         self._note = notes.add
         self._queues: dict[str, _Queue] = {}
-        self._groups: dict[tuple[str, str], _PodGroup] = {}
+        self._groups: dict[Key, _PodGroup] = {}
         self._paths: dict[str, str] = {}
-        self._plugins: list[str] | None = None  # of the ConfigMap; None without one
-        self._actions: list[str] = []  # of the same
+        self._plugins: Names | None = None  # of the ConfigMap; None without one
+        self._actions: Names = []  # of the same
         self.kinds: dict[str, ReadEntry] = {
             "Queue": self._read_queue,
             "PodGroup": self._read_pod_group,
@@ -180,7 +184,7 @@ class Volcano:
         return True
 
     @property
-    def _plugin(self) -> tuple[str, str]:
+    def _plugin(self) -> Key:
         """The plugin that shares among queues (empty for none), and how that is known."""
         if self._plugins is not None:
             plugin = next(
@@ -199,9 +203,7 @@ class Volcano:
             )
         return PROPORTION, "the default; the scheduler's ConfigMap is not in the dump"
 
-    def _hierarchy(
-        self, annotations: Record, where: Where
-    ) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    def _hierarchy(self, annotations: Record, where: Where) -> tuple[Texts, tuple[float, ...]]:
         """Return names from below the root down with their weights; empty without annotation."""
         path = text_at(annotations, _HIERARCHY)
         if not path:
@@ -256,7 +258,7 @@ class Volcano:
         """Read how many pods of a PodGroup start at once, and why they do not."""
         key = key_of(manifest)
         gang = Gang(f"PodGroup {'/'.join(key)}", count_at(manifest, "spec", "minMember", default=1))
-        left_out: tuple[str, ...] = ()
+        left_out: Texts = ()
         if mapping_at(manifest, "spec", "minTaskMember"):
             self._note(
                 *(file, f"PodGroup '{'/'.join(key)}'"),
@@ -298,7 +300,7 @@ class Volcano:
             left_out=(*pod.left_out, *group.left_out),
         )
 
-    def _group_of(self, pod: Pod) -> tuple[str, str]:
+    def _group_of(self, pod: Pod) -> Key:
         """Return namespace and name of the PodGroup that a pod names; an empty name for none."""
         names = (str(pod.annotations[key]) for key in _GROUP_NAMES if pod.annotations.get(key))
         return pod.namespace, next(names, "")
@@ -395,8 +397,8 @@ class Volcano:
             return
         plugin, reason = self._plugin
         cluster.plugin = plugin
-        deserved: dict[str, Floats] = {}
-        guaranteed: dict[str, Floats] = {}
+        deserved: Table = {}
+        guaranteed: Table = {}
         if plugin == CAPACITY:
             deserved = guaranteed = {
                 self._path(name): largest_amounts(queue.deserved, queue.guarantee)
@@ -422,9 +424,7 @@ class Volcano:
             action += "; spec.deserved does not count"
         self._note("", "queues of Volcano", f"{message} ({reason})", action)
 
-    def _deserved_in_proportion(
-        self, cluster: Cluster
-    ) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    def _deserved_in_proportion(self, cluster: Cluster) -> tuple[Table, Table]:
         """Return what the proportion plugin lets each queue with pods deserve, and what fits of it.
 
         A queue above others has what they deserve, too, which the plugin does not add up.
@@ -466,9 +466,9 @@ class Volcano:
                 )
 
 
-def _with_queues_above(by_leaf: dict[str, Floats]) -> dict[str, Floats]:
+def _with_queues_above(by_leaf: Table) -> Table:
     """Return the amounts above 0 of queues, and of those above them their sums."""
-    sums: dict[str, Floats] = {}
+    sums: Table = {}
     for path, amounts in by_leaf.items():
         for above in queues.lineage(path)[1:]:
             add_amounts(sums.setdefault(above, {}), amounts)
@@ -478,9 +478,7 @@ def _with_queues_above(by_leaf: dict[str, Floats]) -> dict[str, Floats]:
     }
 
 
-def fitting(
-    total: Floats, deserved: dict[str, Floats], claims: dict[str, QueueRequest]
-) -> dict[str, Floats]:
+def fitting(total: Floats, deserved: Table, claims: dict[str, QueueRequest]) -> Table:
     """Return what queues deserve, lowered to the total where it is more, which the plugin allows.
 
     Guarantees stay; of what is beyond them all queues lose the same part.
@@ -497,7 +495,7 @@ def fitting(
     return _by_name(deserved, total, least + (amounts - least) * part)
 
 
-def in_proportion(total: Floats, claims: dict[str, QueueRequest]) -> dict[str, Floats]:
+def in_proportion(total: Floats, claims: dict[str, QueueRequest]) -> Table:
     """Return what each queue with requests deserves by Volcano's proportion plugin.
 
     In each round, queues that lack something of their requests get what remains of each resource in
@@ -533,6 +531,6 @@ def in_proportion(total: Floats, claims: dict[str, QueueRequest]) -> dict[str, F
     return _by_name(requesting, total, deserved)
 
 
-def _by_name(paths: Iterable[str], names: Iterable[str], table: np.ndarray) -> dict[str, Floats]:
+def _by_name(paths: Iterable[str], names: Iterable[str], table: np.ndarray) -> Table:
     """Return a table of amounts by path and resource."""
     return pd.DataFrame(table, [*paths], [*names]).to_dict("index")  # type: ignore[return-value]

@@ -300,15 +300,10 @@ class YarnReader:
     def _read_use(self, entry: Record, where: Where) -> _Application:
         """Return an application with what it has and waits for, and remember its partitions."""
         queue = self.queues.path(text_at(entry, "queue"), where)
-        running = []
-        for partition, listed_amounts in self._allocated(entry):
-            amounts = {r: amount for r, amount in listed_amounts.items() if amount > 0}
-            if amounts:
-                running.append((partition, amounts))
+        running = list(self._allocated(entry))
         waiting = list(self._requests(entry))
 
-        partitions = {partition for partition, _ in running}
-        partitions |= {partition for _, _, partition in waiting}
+        partitions = {partition for partition, _ in running} | {of for *_, of in waiting}
         partitions &= set(self.capacities)
         for path in queues.lineage(queue):
             self.queues.partitions_of.setdefault(path, set()).update(partitions)
@@ -374,28 +369,24 @@ class YarnReader:
     def _allocated(self, entry: Record) -> Iterator[tuple[str, Resources]]:
         """Yield the partitions in which an application has amounts, with these amounts."""
         total = resources_of(None, entry, ("allocatedMB", "allocatedVCores"))
-        listed = entries(
-            value_at(
-                entry, *("resourceInfo", "resourceUsagesByPartition"), kind=(list, dict), default=[]
-            ),
-            "",
-        )
+        information = mapping_at(entry, "resourceInfo")
         usages = [
             (text_at(usage, "partitionName"), resources_of(value_at(usage, "used")))
-            for usage in listed
+            for usage in _listed(information, "resourceUsagesByPartition")
         ]
-        for resource, amount in total.items():
-            if sum(amounts.get(resource, 0) for _, amounts in usages) != amount:
-                usages = [(text_at(entry, "appNodeLabelExpression"), total)]
-                break
+        sums: Resources = dict.fromkeys(total, 0)
+        for _, amounts in usages:
+            add_amounts(sums, amounts)
+        if any(sums[resource] != amount for resource, amount in total.items()):
+            usages = [(text_at(entry, "appNodeLabelExpression"), total)]
         for partition, amounts in usages:
-            yield _label(partition), self.queues.counted(amounts)
+            counting = self.queues.counted(amounts).items()
+            if positive := {r: amount for r, amount in counting if amount > 0}:
+                yield _label(partition), positive
 
     def _requests(self, entry: Record) -> Iterator[tuple[int, Demand, str]]:
         """Yield count, demand and partition of the containers that an application waits for."""
-        for request in entries(
-            value_at(entry, "resourceRequests", kind=(list, dict), default=[]), ""
-        ):
+        for request in _listed(entry, "resourceRequests"):
             count = value_at(request, "numContainers", kind=int, default=0)
             if count > MOST_COUNTED:
                 raise EntryError(f"numContainers is {count}; expected at most {MOST_COUNTED}")
@@ -405,6 +396,11 @@ class YarnReader:
                     demand_of(self.queues.counted(resources_of(mapping_at(request, "capability")))),
                     _label(text_at(request, "nodeLabelExpression")),
                 )
+
+
+def _listed(entry: Record, key: str) -> list[Any]:
+    """Return the entries of a list of an application; see `entries`."""
+    return entries(value_at(entry, key, kind=(list, dict)), "")
 
 
 def _diagnostics(entry: Record) -> str:

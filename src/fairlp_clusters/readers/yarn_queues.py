@@ -17,6 +17,7 @@ from .cluster import (
     Cluster,
     EntryError,
     Floats,
+    Key,
     Notes,
     Record,
     Where,
@@ -69,7 +70,7 @@ def _children_of(info: Any) -> list[Record]:
 
 
 def resources_of(
-    value: Any, flat: Any = None, keys: tuple[str, str] = ("", ""), *, signed: bool = False
+    value: Any, flat: Any = None, keys: Key = ("", ""), *, signed: bool = False
 ) -> Resources:
     """Return amounts by resource: of a resource object, else of two numbers in ``flat``.
 
