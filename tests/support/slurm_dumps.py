@@ -63,6 +63,34 @@ ALLOCATIONS = {
 }  # fmt: skip
 
 
+def association(account, user="", parent="", share=1, total=()):
+    entries = [{"type": kind, "name": name, "count": count} for kind, name, count in total]
+    defaults = {"account": account, "user": user, "parent_account": parent, "shares_raw": share}
+    return defaults | {"max": {"tres": {"total": entries}}}
+
+
+def share(name, parent, shares, user=False, usage=0, factor=0.0, level="1.0"):
+    """An entry of ``sshare --json``, as text: Slurm 23.11 prints ``Infinity``, which is not JSON."""
+    defaults = {
+        "cluster": "c",
+        "name": name,
+        "parent": parent,
+        "shares": shares,
+        "usage": usage,
+        "partition": "",
+    }
+    defaults |= {
+        "shares_normalized": wrapped(0.5),
+        "usage_normalized": wrapped(0.1),
+        "effective_usage": 0.1,
+    }
+    defaults |= {
+        "fairshare": {"factor": factor, "level": "LEVEL"},
+        "type": ["USER" if user else "ASSOCIATION"],
+    }
+    return json.dumps(defaults).replace('"LEVEL"', level)
+
+
 def write_dump(folder, nodes, jobs, accounts=None, meta=None):
     """Write nodes, jobs and accounts into a folder, as Slurm's tools print them."""
     for name, key, entries in (("nodes.json", "nodes", nodes), ("jobs.json", "jobs", jobs)):

@@ -56,8 +56,6 @@ _UNITS = {"cpu": "cores", "memory": "MiB", "gpu": ""}
 _KEYS_OF_FILES = frozenset(
     {"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END}
 )
-#: Keys of what says which account is promised what.
-_ACCOUNTS = ("associations", "shares")
 #: Resources that are parts of a node's GPUs: each takes from the other.
 _PARTS_OF_GPUS = frozenset({"shard", "mps"})
 #: The reservation of a node that does not say which it is.
@@ -105,6 +103,8 @@ class SlurmReader:
             "jobs": (self._read_job, ("job_id",)),
             "licenses": (self.licences.read, ("LicenseName",)),
             "partitions": (_not_judged, ("name",)),
+            "associations": (self.accounts.read_association, ("account",)),
+            "shares": (self.accounts.read_share, ("name",)),
         }
 
     def read(self, path: Path) -> None:
@@ -139,15 +139,14 @@ class SlurmReader:
                     self.cluster.version = _version_of(mapping_at(value))
             if key in _KEYS_OF_FILES or value == []:
                 continue
-            if key in self._readers:  # `members` yields the entries of most lists one by one
-                self._read_entry(key, value, path.name)
+            entries: Any = [value]  # `members` yields the entries of most lists one by one
+            if key == "shares":
+                entries = value.get("shares") if isinstance(value, dict) else value
+            if key not in self._readers or not isinstance(entries, list):
+                self.note(path.name, f"key {quoted(key)}", "it is not read")
                 continue
-            self.note(path.name, f"key {quoted(key)}", "it is not read")
-            if key in _ACCOUNTS:
-                self.cluster.no_verdict = (
-                    f"accounts are not read as JSON ({path.name}): add what sshare -a -l -P or sacctmgr "
-                    "show assoc --parsable2 prints"
-                )
+            for entry in entries:
+                self._read_entry(key, entry, path.name)
 
     def _read_entry(self, list_name: str, entry: Any, file: str) -> None:
         """Read an entry of a list of Slurm's JSON."""

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from fairlp import queues
 
@@ -17,10 +18,15 @@ from .cluster import (
     Names,
     Note,
     Notes,
+    Record,
+    list_at,
+    mapping_at,
     name_in_path,
     positive_weight,
+    text_at,
+    value_at,
 )
-from .slurm_text import UNCOUNTED, tres, whole_number
+from .slurm_text import UNCOUNTED, number, tres, whole_number
 
 _ROOT = "root"
 _SHARE_COLUMNS = ("Share", "RawShares", "Fairshare")
@@ -31,6 +37,7 @@ _COLUMNS = frozenset(
     NormUsage EffectvUsage FairShare LevelFS TRESRunMins ID Lft Rgt
     """.split()  # noqa: SIM905
 ) | {"Par Name"}
+_NO_CAP = "no cap is taken from it"
 _DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 #: What ``Fairshare=parent`` is as a number (``SLURMDB_FS_USE_SHARE_OF_PARENT``).
 _SHARE_OF_PARENT = "2147483647"
@@ -115,37 +122,84 @@ class Accounts:
             if cell and header not in _COLUMNS:
                 note(f"column {header!r}")
 
+        share = next(filter(None, map(row.get, _SHARE_COLUMNS)), "1")
+        figures = None
+        if "RawShares" in row:  # a table of sshare
+            cells = {name: row.get(header, "") for name, header in _FIGURE_COLUMNS.items()}
+            figures = {
+                name: float(cell) for name, cell in cells.items() if _DECIMAL.fullmatch(cell)
+            }
+        self._add(note, (account, user, parent), share, figures, row.get("GrpTRES", ""))
+
+    def read_association(self, entry: Any, file: str) -> None:
+        """Read an association as ``sacctmgr --json`` prints it."""
+        account, user, parent = (
+            text_at(entry, key) for key in ("account", "user", "parent_account")
+        )
+        note = partial(self._note, file, f"association of {user or account!r}")
+        share = _share_as_text(entry.get("shares_raw"))
+        cap = ""
+        try:
+            cap = _association_cap(entry)
+        except EntryError as error:
+            note(str(error), _NO_CAP)
+        self._add(note, (account, user, parent), share, None, cap)
+
+    def read_share(self, entry: Any, file: str) -> None:
+        """Read an entry of ``sshare --json``."""
+        name = text_at(entry, "name")
+        parent = text_at(entry, "parent")
+        is_user = "USER" in list_at(entry, "type")
+        computed = {"usage": number(entry.get("usage"))}
+        if is_user:  # accounts have no factor
+            computed["fairshare"] = number(mapping_at(entry, "fairshare").get("factor"))
+        figures = {key: value for key, value in computed.items() if value is not None}
+        self._add(
+            partial(self._note, file, f"share of {name!r}"),
+            (parent, name, "") if is_user else (name, "", parent),
+            _share_as_text(entry.get("shares")),
+            figures,
+        )
+
+    def _add(
+        self,
+        note: Note,
+        names: tuple[str, str, str],
+        share: str,
+        figures: Floats | None,
+        cap: str = "",
+    ) -> None:
+        """Add an association or, with ``figures``, a line of sshare, whose share Slurm itself uses.
+
+        ``names`` are the account, the user (empty for the account itself) and the account above.
+        """
+        account, user, parent = names
         if not account:
             note("it has no account")
             return
         limits: Floats = {}
         try:
-            cap = tres(row.get("GrpTRES", ""))
-            limits = {resource: float(amount) for resource, amount in cap.items()}
+            limits = {resource: float(amount) for resource, amount in tres(cap).items()}
         except EntryError as error:
-            note(str(error), "no cap is taken from it")
+            note(str(error), _NO_CAP)
         for resource in sorted(UNCOUNTED & set(limits)):
             note(f"limit of {resource!r}", "left out: it is no resource of nodes")
             del limits[resource]
-        share = next(filter(None, map(row.get, _SHARE_COLUMNS)), "1")
         weight = self._weight(share, note, bool(user))
 
-        # An association has the cap, a line of sshare the share that Slurm itself uses, and figures.
-        is_of_sshare = "RawShares" in row
+        # An association has the cap, a line of sshare the share and the figures.
         key = account, user
-        if (is_of_sshare, key) in self._read:
+        source = (figures is not None, key)
+        if source in self._read:
             note(f"an earlier line is of {user or account!r} in {account!r}")
             return
-        self._read.add((is_of_sshare, key))
-        listed = self._rows.setdefault(key, Account(parent, weight, limits))
-        if not is_of_sshare:
-            listed.cap = limits
-            return
-        cells = {name: row.get(header, "") for name, header in _FIGURE_COLUMNS.items()}
-        listed.share = weight
-        listed.figures = {
-            name: float(cell) for name, cell in cells.items() if _DECIMAL.fullmatch(cell)
-        }
+        self._read.add(source)
+        row = self._rows.setdefault(key, Account(parent, weight, limits))
+        if figures is None:
+            row.cap = limits
+        else:
+            row.share = weight
+            row.figures = figures
 
     def _weight(self, share: str, note: Note, of_user: bool) -> float | None:
         """Return the weight of a share; None for an account that has the share of its parent."""
@@ -237,3 +291,23 @@ def read_half_life(text: str) -> float | None:
         return None
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+def _association_cap(entry: Record) -> str:
+    """Return the cap of an association of JSON (``max.tres.total``) as text."""
+    texts = []
+    for limit in list_at(entry, "max", "tres", "total"):
+        kind = text_at(limit, "type")
+        resource = "/".join(filter(None, [kind, text_at(limit, "name")]))
+        count = value_at(limit, "count", kind=int, default=0)
+        texts.append(f"{resource}={count}{'M' if kind == 'mem' else ''}")
+    return ",".join(texts)
+
+
+def _share_as_text(value: Any) -> str:
+    """Return a share of JSON as tables write it: ``parent`` where infinite, 1 where not set."""
+    share = number(value)
+    if share is not None:
+        return f"{share:.0f}"
+    is_infinite = isinstance(value, dict) and value.get("set") and value.get("infinite")
+    return "parent" if is_infinite else "1"

@@ -19,7 +19,7 @@ from fairlp.toolkit import home, opened, read_text
 from .cluster import Record
 
 #: Lists that are read entry by entry.
-STREAMED = frozenset({"items", "jobs", "nodes", "licenses", "partitions"})
+STREAMED = frozenset({"items", "jobs", "nodes", "associations", "licenses", "partitions"})
 #: Follows each document of a file.
 END = "\0end"
 #: The key that YARN repeats in one mapping of JSON, once for each entry.

@@ -1,4 +1,4 @@
-"""Accounts of Slurm: tables of sacctmgr and sshare, and past use with its half-life."""
+"""Accounts of Slurm: tables and JSON of sacctmgr and sshare, and past use with its half-life."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import fairlp
 import fairlp_clusters
 from kubernetes_dumps import said
-from slurm_dumps import WEIGHS, job, node, read_dump, write_dump
+from slurm_dumps import WEIGHS, association, job, node, read_dump, share, wrapped, write_dump
 
 ACCOUNTS = """Cluster|Account|User|Partition|Share|ParentName|GrpTRES|GrpJobs|
 c|root|||1||cpu=100,billing=7||
@@ -66,23 +66,41 @@ def test_accounts_of_sacctmgr(tmp_path):
     assert said(cluster, "it is above itself")
 
 
-@pytest.mark.parametrize(
-    "document", [{"associations": [{"account": "a"}]}, {"shares": {"shares": []}}]
-)
-def test_accounts_as_json_are_not_read_and_leave_no_verdict(tmp_path, document):
-    write_dump(tmp_path, [node("n1")], [job(1)])
-    (tmp_path / "accounts.json").write_text(json.dumps(document | {"meta": {}}), encoding="utf-8")
+def test_accounts_as_json(tmp_path):
+    write_dump(
+        tmp_path,
+        [node("n1", gres="gpu:8")],
+        [job(1, tres="cpu=1,mem=1G,gres/gpu=1"), job(2, "bob", "lab")],
+    )
+    total = [("cpu", "", 10), ("mem", "", 4096), ("gres", "gpu", 3), ("node", "", 1)]
+    entries = [
+        association("root"),
+        association("physics", parent="root", share=wrapped(5), total=total),
+    ]
+    entries += [
+        association("lab", parent="physics", share=3),
+        association("lab", "bob", share=2147483647),
+    ]
+    (tmp_path / "assoc.json").write_text(json.dumps({"associations": entries}), encoding="utf-8")
     snapshot = fairlp_clusters.snapshot(tmp_path)
-    assert snapshot.no_verdict.startswith("accounts are not read as JSON (accounts.json): add what")
-    assert said(snapshot, "it is not read") == [(f"key {next(iter(document))!r}", "left out")]
+    assert snapshot.instance.queue == ("physics/ann", "physics/lab/bob")
+    assert limits(snapshot, "physics") == {"cpu": 10, "memory": 4096, "gpu": 3}
+    (tmp_path / "assoc.json").unlink()
+    shares = [
+        {"name": "root", "parent": "", "shares": wrapped(1), "type": ["ASSOCIATION"]},
+        {"name": "physics", "parent": "root", "shares": wrapped(5), "type": ["ASSOCIATION"]},
+        {"name": "ann", "parent": "physics", "shares": wrapped(2), "type": ["USER"]},
+    ]
+    (tmp_path / "share.json").write_text(
+        json.dumps({"shares": {"shares": shares, "total_shares": 3}})
+    )
+    queues = fairlp_clusters.snapshot(tmp_path).instance.queues
+    assert queues.weights[[queues.named("physics"), queues.named("physics/ann")]].tolist() == [5, 2]
 
 
-def write_shares(folder, rows, name="sshare.txt"):
-    """A table of sshare: the account behind its depth, the user, its share, use and factor."""
-    lines = ["Account|User|RawShares|RawUsage|FairShare"]
-    for depth, account, user, share, usage, factor in rows:
-        lines.append(f"{' ' * depth}{account}|{user}|{share}|{usage}|{factor}")
-    (folder / name).write_text("\n".join(lines), encoding="utf-8")
+def write_shares(folder, entries, name="sshare.json"):
+    text = f'{{"shares": {{"shares": [{", ".join(entries)}], "total_shares": {len(entries)}}}, "meta": {{}}}}'
+    (folder / name).write_text(text, encoding="utf-8")
 
 
 def weights_of(cluster):
@@ -94,17 +112,24 @@ def weights_of(cluster):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["a-sshare.txt", "z-sshare.txt"]
+    "name", ["a-sshare.json", "z-sshare.json"]
 )  # read before and after the associations
 def test_shares_of_sshare_win_over_those_of_associations_whose_caps_stay(tmp_path, name):
-    lines = ["root||1|||", "physics||5|root|cpu=10", "physics|ann|2||", "physics|eve|8||"]
-    table = "\n".join(["Account|User|Share|ParentName|GrpTRES", *lines]).replace(
-        "root||1|||", "root||1||"
-    )
-    write_dump(tmp_path, [node("n1")], [job(1), job(2, "eve")], table)
-    rows = [(0, "root", "", "", 90, ""), (1, "physics", "", 6, 0, "")]
-    rows += [(2, "physics", "ann", 3, 40, 0.25), (2, "physics", "ann", 9, 41, 0)]
-    write_shares(tmp_path, [*rows, (2, "physics", "eve", 4, 50, 0.125)], name)
+    write_dump(tmp_path, [node("n1")], [job(1), job(2, "eve")])
+    total = [("cpu", "", 10)]
+    entries = [association("root"), association("physics", parent="root", share=5, total=total)]
+    entries += [association("physics", "ann", share=2), association("physics", "eve", share=8)]
+    (tmp_path / "assoc.json").write_text(json.dumps({"associations": entries}), encoding="utf-8")
+    shares = [
+        share("root", "", wrapped(4294967294) | {"set": False}, usage=90),
+        share("physics", "root", wrapped(6)),
+    ]
+    shares += [
+        share("ann", "physics", 3, True, 40, wrapped(0.25)),
+        share("ann", "physics", 9, True, 41),
+    ]
+    shares += [share("eve", "physics", wrapped(4), True, 50, 0.125, level="Infinity")]
+    write_shares(tmp_path, shares, name)
     snapshot = fairlp_clusters.snapshot(tmp_path)
     assert weights_of(snapshot) == {"": 1, "physics": 6, "physics/ann": 3, "physics/eve": 4}
     assert limits(snapshot, "physics") == {"cpu": 10}
@@ -118,7 +143,9 @@ def test_shares_of_sshare_win_over_those_of_associations_whose_caps_stay(tmp_pat
         "physics/ann": 0.25,
         "physics/eve": 0.125,
     }
-    assert said(snapshot, "an earlier line is of 'ann' in 'physics'") == [("line 5", "left out")]
+    assert said(snapshot, "an earlier line is of 'ann' in 'physics'") == [
+        ("share of 'ann'", "left out")
+    ]
     assert fairlp_clusters.fair_shares(snapshot, by="queue").loc[
         "physics/eve", ["usage", "fairshare"]
     ].tolist() == [50, 0.125]
@@ -129,7 +156,9 @@ def test_shares_of_sshare_win_over_those_of_associations_whose_caps_stay(tmp_pat
     assert "decayed, as Slurm prints it" in text
 
 
-@pytest.mark.parametrize("parent", [2147483647, "parent"])
+@pytest.mark.parametrize(
+    "parent", [2147483647, wrapped(2147483647), wrapped(0) | {"infinite": True}]
+)
 def test_those_below_an_account_with_its_parents_share_share_with_its_siblings(tmp_path, parent):
     """As fair tree has it: bob (3), eve (1), and ann (2) are siblings; zoe has no tasks and takes nothing."""
     jobs = [job(1, nodes=""), job(2, "bob", "lab", nodes=""), job(3, "eve", "deep", nodes="")]
@@ -138,10 +167,14 @@ def test_those_below_an_account_with_its_parents_share_share_with_its_siblings(t
         [node("n1", cpus=12)],
         [job_entry | {"array_task_string": "1-9", "tres_req_str": "cpu=1"} for job_entry in jobs],
     )
-    rows = [(0, "root", "", 1), (1, "physics", "", 5), (2, "physics", "ann", 2)]
-    rows += [(2, "lab", "", parent), (3, "lab", "bob", 3), (3, "lab", "zoe", 50)]
-    rows += [(3, "deep", "", parent), (4, "deep", "eve", parent)]
-    write_shares(tmp_path, [(*row, 0, "") for row in rows])
+    shares = [share("root", "", 1), share("physics", "root", 5), share("ann", "physics", 2, True)]
+    shares += [
+        share("lab", "physics", parent),
+        share("bob", "lab", 3, True),
+        share("zoe", "lab", 50, True),
+    ]
+    shares += [share("deep", "lab", parent), share("eve", "deep", parent, True)]
+    write_shares(tmp_path, shares)
     snapshot = fairlp_clusters.snapshot(tmp_path)
     weights = weights_of(snapshot)
     assert (
@@ -150,7 +183,7 @@ def test_those_below_an_account_with_its_parents_share_share_with_its_siblings(t
         weights["physics/lab/deep/eve"],
     ) == (4, 1, 1)
     assert said(snapshot, "that of its parent") == [
-        ("line 5", WEIGHS), ("line 8", WEIGHS), ("line 9", "taken as 1")
+        ("share of 'lab'", WEIGHS), ("share of 'deep'", WEIGHS), ("share of 'eve'", "taken as 1")
     ]  # fmt: skip
     fair = fairlp.allocate(snapshot.instance, "h-drf")
     assert fair.totals.to_dict() == pytest.approx(
