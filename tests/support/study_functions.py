@@ -54,3 +54,9 @@ def make(**changes):
 
 def one_user(rng):
     return Instance.from_arrays([[1.0]], [[2.0]])
+
+
+def say_and_sleep(seconds):
+    """A call that says in the output of its process that it has begun, and takes its time."""
+    os.write(1, b"begun\n")  # whole: print may write the end of the line by itself
+    time.sleep(seconds)
