@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlp.toolkit import quantity
+from fairlp.toolkit import quantity, tolerances
 
 from .dues import Dues
 from .jobs import WaitingJob
@@ -81,7 +81,7 @@ def amounts_text(dues: Dues, amounts: np.ndarray) -> str:
             dues.instance.resources, amounts.tolist(), pool.tolist(), strict=True
         )
         # what is left of a sum by rounding is nothing
-        if amount > 1e-12 * total and resource != "pods"
+        if amount > tolerances.SATURATED * total and resource != "pods"
     )
 
 
