@@ -57,16 +57,13 @@ def is_undecided(job: WaitingJob) -> bool:
     return not lacks_room and bool(job.left_out or NO_NODE.match(reasons))
 
 
-def could_start(dues: Dues, room: Room, job: WaitingJob, t: int) -> bool:
-    """Whether a job of a tenant has room on what is free and what others hold beyond their dues.
+def could_start(dues: Dues, room: Room, job: WaitingJob, tenants: np.ndarray) -> bool:
+    """Whether a job has room on what is free and what these tenants hold beyond their dues.
 
     The tasks y[m,i] of a user m of a tenant u that holds more than its due may give way, in parts:
     together Σ y[m,i]·d[m,r]/C[r] ≤ share[u,r] − due[u] of the resource r of which u has the largest part,
     so that u keeps its due.
     """
-    tenants = givers(dues, t)
-    if not tenants.size:
-        return False
     instance, shares = dues.instance, dues.shares
     holders = np.flatnonzero(np.isin(shares.tenants.of, tenants))
     held = dues.tasks[holders]

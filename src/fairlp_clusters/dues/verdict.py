@@ -107,20 +107,18 @@ class Verdict:
         """Return the verdict about dues."""
         facts = dues.facts
         shares = dues.shares
-        # of servers that are kept nothing is free
-        kept = np.where(facts.kept[:, None], dues.instance.total_capacities, 0.0)
         room = Room.of(
             dues.instance,
             dues.tasks,
             asleep=facts.asleep,
-            taken=facts.ending + kept,
+            taken=facts.ending + _kept(dues),
             pieces=facts.pieces,
         )
         owed = np.zeros_like(shares.owed_jobs)
         if facts.tasks is None or facts.no_verdict:
             conditions = [Condition.NO_VERDICT] * len(facts.tenants.names)
             return cls(dues, room, tuple(conditions), owed, owed)
-        starting = _starting(dues, kept, shares.owed_jobs)
+        starting = starting_copies(dues)
         conditions = []
         for t in range(len(facts.tenants.names)):
             condition, copies = _condition(dues, room, t, starting)
@@ -363,14 +361,22 @@ class Verdict:
         return f"{verdict} Nothing waits."
 
 
-def _starting(dues: Dues, kept: np.ndarray, owed: np.ndarray) -> np.ndarray:
+def _kept(dues: Dues) -> np.ndarray:
+    """Return what the scheduler keeps for a job of its choice: all of some servers, shape (K, R)."""
+    return np.where(dues.facts.kept[:, None], dues.instance.total_capacities, 0.0)
+
+
+def starting_copies(dues: Dues) -> np.ndarray:
     """Return how many of each of the jobs that are owed start on servers that sleep, or where tasks end."""
+    owed = dues.shares.owed_jobs
     starting = np.zeros_like(owed)
     facts = dues.facts
     is_late = facts.asleep | facts.ending.any(axis=1)
     if not is_late.any():
         return starting
-    room = Room.of(dues.instance, dues.tasks, asleep=is_late, taken=kept, pieces=facts.pieces)
+    room = Room.of(
+        dues.instance, dues.tasks, asleep=is_late, taken=_kept(dues), pieces=facts.pieces
+    )
     positions = np.flatnonzero(owed).tolist()
     jobs = [dues.waiting_jobs[k]._replace(copies=int(owed[k])) for k in positions]
     for turn in placed_in_turn(room, jobs):
@@ -388,27 +394,43 @@ def _starting(dues: Dues, kept: np.ndarray, owed: np.ndarray) -> np.ndarray:
     return starting
 
 
+def _decided_jobs(dues: Dues, t: int) -> list[int]:
+    """Return the positions of a tenant's jobs of which the dump tells whether they lack room."""
+    shares = dues.shares
+    return [k for k in shares.jobs_of_tenants[t] if not is_undecided(shares.jobs[k])]
+
+
+def told_condition(dues: Dues, t: int, starting: np.ndarray) -> Condition | None:
+    """Return why a tenant lacks nothing of its due that the dump tells of; None where it does."""
+    if t not in dues.shares.short:
+        return Condition.HAS_ITS_DUE
+    owed = dues.shares.within_due(t, _decided_jobs(dues, t))
+    if not owed:
+        return Condition.UNDECIDED
+    if all(copies <= starting[k] for k, copies in owed.items()):
+        return Condition.STARTS
+    return None
+
+
 def _condition(
     dues: Dues, room: Room, t: int, starting: np.ndarray
 ) -> tuple[Condition, dict[int, int]]:
     """Return the first condition that a tenant does not meet, or that it is short of so many jobs."""
-    shares = dues.shares
-    if t not in shares.short:
-        return Condition.HAS_ITS_DUE, {}
-    order = [k for k in shares.jobs_of_tenants[t] if not is_undecided(shares.jobs[k])]
-    owed = shares.within_due(t, order)
-    if not owed:
-        return Condition.UNDECIDED, {}
-    if all(copies <= starting[k] for k, copies in owed.items()):
-        return Condition.STARTS, {}
-    if not givers(dues, t).size:
+    condition = told_condition(dues, t, starting)
+    if condition is not None:
+        return condition, {}
+    holders = givers(dues, t)
+    if not holders.size:
         return Condition.NO_HOLDERS, {}
+    shares = dues.shares
+    order = _decided_jobs(dues, t)
+    owed = shares.within_due(t, order)
     for k in order:
         job = shares.jobs[k]
         is_due = not job.after and shares.copies_within(shares.amounts[t], job, t) >= 1
         if owed.get(k, 1) <= starting[k]:
             continue
-        if is_due and could_start(dues, room, job, t):
+        if is_due and could_start(dues, room, job, holders):
             short = shares.within_due(t, [k, *(other for other in order if other != k)])
             return Condition.SHORT, {
                 k: max(copies - int(starting[k]), 0) for k, copies in short.items()

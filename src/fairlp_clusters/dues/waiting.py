@@ -53,7 +53,7 @@ def waiting_of(
 ) -> Waiting:
     """Return what waits of one tenant; the copies that it is owed have their turn first."""
     messages, left_out = words_of(jobs)
-    counted = [(job, copies) for job, copies in zip(jobs, owed_copies, strict=True)]
+    counted = list(zip(jobs, owed_copies, strict=True))
     owed = [job._replace(copies=copies) for job, copies in counted if copies]
     owed.sort(key=lambda job: bool(job.after))
     others = [

@@ -28,7 +28,7 @@ from ..dues.dues import Dues
 from ..dues.facts import Facts, facts_of
 from ..dues.jobs import AUDIT
 from ..dues.tenants import TenantShares
-from ..dues.verdict import Condition, Verdict
+from ..dues.verdict import Condition, starting_copies, told_condition
 from ..page.page import adjusted
 from ..readers.dumps import SOURCES, Dump, Times, dumps_of, duration, times_of
 from ..readers.reading import snapshot_of
@@ -45,7 +45,7 @@ _COLUMNS = (
 
 
 #: Conditions under which a tenant lacks nothing at a moment.
-_NOT_DUE = [Condition.STARTS, Condition.UNDECIDED, Condition.NO_VERDICT]
+_NOT_DUE = (Condition.STARTS, Condition.UNDECIDED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,11 @@ class Moment:
         facts = dues.facts
         tenants = facts.tenants
         shares = dues.shares
-        is_told = ~np.isin(Verdict.of(dues).conditions, _NOT_DUE)
+        is_told = np.full(len(tenants.names), not facts.no_verdict)
+        if not facts.no_verdict:
+            starting = starting_copies(dues)
+            conditions = [told_condition(dues, t, starting) for t in range(len(tenants.names))]
+            is_told = np.array([condition not in _NOT_DUE for condition in conditions])
         is_short = np.isin(np.arange(len(tenants.names)), shares.short) & is_told
         due = np.minimum(shares.fair_share, _wanted(dues))
         # of whole jobs: a smaller rest is due to nobody
