@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
+
 from fairlp import Instance, queues
 from fairlp.errors import InstanceError, UnknownNameError, nearest, quoted
 
@@ -45,6 +47,6 @@ def with_weights(instance: Instance, weights: Mapping[Any, float]) -> Instance:
     if table is None:
         return instance.replace(weights=user_weights)
     rows = table["weight"].to_dict() | queue_weights
-    return instance.replace(
-        weights=user_weights, queues=table.assign(weight=[rows[path] for path in table.index])
-    )
+    # objects: pandas takes a list of whole numbers for floats, and some are too large for one
+    weights_of_queues = pd.Series(rows, dtype=object).reindex(table.index)
+    return instance.replace(weights=user_weights, queues=table.assign(weight=weights_of_queues))
