@@ -23,9 +23,7 @@ from .cluster import (
     first_time,
 )
 from .queue_rows import (
-    note_large_quotas,
     queue_rows,
-    shares_of_queues,
     with_placed_guarantees,
 )
 from .rows import (
@@ -125,7 +123,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
         scheduler=cluster.scheduler,
         held=held,
         hidden=hidden_totals[hidden_totals > 0],
-        shares=shares_of_queues(cluster, observed),
+        shares=pd.DataFrame.from_dict(cluster.share_figures, orient="index").rename_axis("queue"),
         tenants=pd.Series(
             [row.leaf.tenant or "all" for row in rows],
             pd.Index([row.leaf.label for row in rows], name="user"),
@@ -353,7 +351,6 @@ def _instance(
         server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,
     )
-    note_large_quotas(cluster, instance)
     return with_placed_guarantees(cluster, instance)
 
 

@@ -330,12 +330,9 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.groups: dict[Leaf, Group] = defaultdict(Group)
         self.queues: dict[str, Record] = {}
-        #: What the scheduler itself counts as in use, by queue and quota.
-        self.admitted: Table = {}
         #: The figures that the scheduler itself gives of the shares of queues, by column.
         self.share_figures: Table = {}
-        #: What queues deserve, by queue, as Volcano has it, and the plugin that says so.
-        self.deserved: Table = {}
+        #: The plugin of Volcano that says what queues deserve.
         self.plugin = ""
         #: Decayed use by queue and namespace (empty: the whole queue), in amounts times half-lives.
         self.past: dict[Key, Floats] = {}

@@ -185,7 +185,6 @@ class KubernetesReader:
         self.note = self.cluster.notes.add
         self.pods: dict[Key, Pod] = {}
         self.specs = KnownSpecs()
-        self.shared_values: dict[Any, Any] = {}  # equal values of many pods, stored once
         #: Objects by group, kind, namespace and name.
         self._seen: set[tuple[str, str, str, str]] = set()
         self.has_queues = False  # other than namespaces
@@ -193,8 +192,6 @@ class KubernetesReader:
         self.priorities: dict[str, float] = {}  # of PriorityClasses
         self.groups: list[NodeGroup] = []  # of the autoscaler
         self.pools = NodePools()
-        #: Whether pods of a place may be on nodes that share their GPUs.
-        self._meets_slices: dict[Any, bool] = {}
         #: Pods that are being deleted.
         self._ending: list[Pod] = []
         notes = self.cluster.notes
@@ -315,14 +312,7 @@ class KubernetesReader:
             self._ending.append(pod)
             return
         self.schedulers.see_pod(pod)
-        shared = self.shared_values.setdefault
-        self.pods[key] = pod._replace(
-            demand=shared(pod.demand, pod.demand),
-            place=shared(pod.place, pod.place),
-            owner=shared(pod.owner, pod.owner),
-            labels=self.kueue.labels_of(pod),
-            annotations=self.volcano.annotations_of(pod) | self.kueue.annotations_of(pod),
-        )
+        self.pods[key] = pod
 
     def _read_priority_class(self, manifest: Record, file: str) -> None:
         value = value_at(manifest, "value", kind=int)
@@ -344,10 +334,9 @@ class KubernetesReader:
 
     def _qualified(self, pod: Pod) -> Pod:
         """Return a pod that waits for a node with what the dump says of nodes that does not count."""
-        nodes = self.cluster.nodes
         left_out = [*pod.left_out, *self._slices_of(pod)]
         if not pod.waits_for_quota:
-            left_out += self.pools.left_out(pod, nodes.values())
+            left_out += self.pools.left_out(pod)
         if pod.nominated:
             left_out.append(NOMINATED)
         return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
@@ -359,10 +348,8 @@ class KubernetesReader:
             return [SLICES]
         if not demanded or not self._has_slices.any():
             return []
-        if pod.place not in self._meets_slices:
-            mask = self.places.allowed(pod.place)
-            self._meets_slices[pod.place] = mask is None or bool((mask & self._has_slices).any())
-        return [SLICES] if self._meets_slices[pod.place] else []
+        meets_slices = (self.places.allowed(pod.place) & self._has_slices).any()
+        return [SLICES] if meets_slices else []
 
     @cached_property
     def _has_slices(self) -> np.ndarray:
@@ -476,7 +463,9 @@ class KubernetesReader:
         for leaf in cluster.groups:
             for resource, _ in leaf.demand:
                 cluster.units.setdefault(resource, unit_of(resource))
-        cluster.why_nowhere = places.why_nowhere
+        cluster.why_nowhere = lambda place: (
+            "no node has the labels that it asks for and only taints that it tolerates"
+        )
         return cluster, places.allowed
 
     def _count_pods(self) -> None:

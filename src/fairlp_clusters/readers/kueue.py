@@ -108,8 +108,6 @@ _MOST_DIGITS = 9
 _Turn = tuple[float, str, str]
 #: Resource and flavor.
 Column = Key
-#: The amount that may be borrowed, by resource; None: no limit.
-Limits = dict[str, Fraction | None]
 
 
 class _Flavor(NamedTuple):
@@ -127,19 +125,16 @@ class _Flavor(NamedTuple):
 class _Workload(NamedTuple):
     """A Workload: its pods by set, and how many of each it starts with at least, all at once.
 
-    ``turn`` is its place in the order of its queue (None: it has none now), and ``slice_of`` the
-    admitted Workload that it is to replace. ``queue`` is the ClusterQueue that admitted it (empty:
-    none has), with its usage and the flavors of each set. ``is_of_pods``: pods themselves are what is
+    ``slice_of`` is the admitted Workload that it is to replace. ``queue`` is the ClusterQueue that admitted it (empty:
+    none has), with the flavors of each set. ``is_of_pods``: pods themselves are what is
     admitted, and no more are created.
     """
 
     pods: list[Pod]
     least: list[int]
     is_of_pods: bool
-    turn: _Turn | None
     slice_of: str
     queue: str
-    usage: dict[Column, Fraction]
     flavors: list[Names]
 
 
@@ -154,40 +149,32 @@ class _LocalQueue(NamedTuple):
 class _QuotaQueue(NamedTuple):
     """A ClusterQueue or cohort: its parent, its weight, and its quotas by resource and flavor.
 
-    ``groups`` are resources with the flavors that they share; ``weighted_share`` is that of its
-    status, ``stopped`` its stop policy (empty: none), ``reclaims`` the policy by which it takes
-    back what it lent, and ``says_weight`` and ``has_status`` whether it has a weight and a status;
-    ``is_strict`` is whether the first of its Workloads stops those behind it.
+    ``groups`` are resources with the flavors that they share; ``stopped`` is its stop policy (empty:
+    none), ``reclaims`` the policy by which it takes back what it lent, and ``has_status`` and
+    ``is_shared_fairly`` whether it has a status, and a weight or a share; ``is_strict`` is
+    whether the first of its Workloads stops those behind it.
     """
 
     parent: str
     weight: float
     quotas: dict[Column, Amounts]
     groups: list[tuple[Names, Names]]
-    weighted_share: float | None
     stopped: str = ""
     reclaims: str = ""
-    says_weight: bool = False
+    is_shared_fairly: bool = False
     has_status: bool = False
     is_strict: bool = False
 
-    def summed(self, kind: str) -> Limits:
-        """Return amounts by resource, over flavors; None where one has no limit."""
-        totals: Limits = {}
+    def totals(self, *kinds: str) -> Amounts:
+        """Return amounts by resource, over flavors; a resource without such a limit is absent."""
+        totals: Amounts = {}
+        unlimited = set()
         for (resource, _), amounts in self.quotas.items():
-            total = totals.get(resource, Fraction(0))
-            amount = amounts.get(kind)
-            totals[resource] = None if total is None or amount is None else total + amount
-        return totals
-
-    @property
-    def nominal(self) -> Amounts:
-        """Nominal quotas by resource."""
-        return {
-            resource: amount
-            for resource, amount in self.summed("nominal").items()
-            if amount is not None
-        }
+            if amounts.keys() >= {*kinds}:
+                add_amounts(totals, {resource: sum(amounts[kind] for kind in kinds)})
+            else:
+                unlimited.add(resource)
+        return {resource: total for resource, total in totals.items() if resource not in unlimited}
 
 
 class Kueue:
@@ -198,18 +185,17 @@ class Kueue:
         self._queues: dict[str, _QuotaQueue] = {}
         self._cohorts: dict[str, _QuotaQueue] = {}
         self._local_queues: dict[Key, _LocalQueue] = {}
-        self._flavors: dict[str, _Flavor] = {}
+        self._flavors: dict[str, _Flavor] = defaultdict(_Flavor)
         self._workloads: dict[Key, _Workload] = {}
         #: The Workload of owners by namespace, kind and name (no kind: any but Jobs and pods), and the
         #: LocalQueue of each.
         self._workload_of: dict[Key, Key] = {}
         self._local_queue_of_workload: dict[Key, str] = {}
-        #: The LocalQueue and turn of pods without a Workload in the dump, by namespace and owner.
-        self._turns_of_pods: dict[Key, tuple[str, _Turn]] = {}
+        #: Turns of Workloads and of pods without one, with namespace and name or owner, and LocalQueue.
+        self._turns: list[tuple[_Turn, Key, str]] = []
         self._paths: dict[str, str] = {}
         self._uncovered: Table = {}
         self._ignored: set[str] = set()
-        self._sums: dict[tuple[str, Column], tuple[Fraction, Fraction]] = {}  # S and K
         #: Roots of the cohorts in which admitted Workloads have pods that do not run.
         self._roots_with_held_quota: set[str] = set()
         #: Whether the manager's configuration has fair sharing on; None where it is not in the dump.
@@ -291,17 +277,15 @@ class Kueue:
                 ([resource for resource, flavor in quotas if flavor in flavor_names], flavor_names)
             )
 
-        share = value_at(manifest, "status", "fairSharing", "weightedShare", kind=(int, float))
         return _QuotaQueue(
             parent,
             positive_weight(weight, note),
             quotas,
             groups,
-            None if share is None else float(share),
             has_status=bool(manifest.get("status")),
             stopped=_stop_policy(spec),
             reclaims=text_at(spec, "preemption", "reclaimWithinCohort"),
-            says_weight="fairSharing" in spec,
+            is_shared_fairly="fairSharing" in {**spec, **mapping_at(manifest, "status")},
             is_strict=text_at(spec, "queueingStrategy") == "StrictFIFO",
         )
 
@@ -351,7 +335,7 @@ class Kueue:
             namespace,
             owners[0],
             since=since,
-            labels={_QUEUE_NAMES[0]: queue},
+            marks={_QUEUE_NAMES[0]: queue},
             gate=gate,
             priority=priority,
             message=_quota_message(conditions),
@@ -383,30 +367,17 @@ class Kueue:
             )
             pods.append(pod)
 
-        turn = -float(priority or 0), _queued_since(conditions) or since or "", name
+        if not admission and _is_queued(spec, conditions):
+            turn = -float(priority or 0), _queued_since(conditions) or since or "", name
+            self._turns.append((turn, key, queue))
         self._workloads[key] = _Workload(
             pods,
             least,
             kind == _POD,
-            turn if _is_queued(spec, conditions) else None,
             text_at(manifest, "metadata", "annotations", _SLICE),
             text_at(admission, "clusterQueue"),
-            _admitted_usage(assignments.values()),
             flavors,
         )
-
-    def labels_of(self, pod: Pod) -> Record:
-        """Return the labels of a pod that name its queue."""
-        return {key: pod.labels[key] for key in _QUEUE_NAMES if key in pod.labels}
-
-    def annotations_of(self, pod: Pod) -> Record:
-        """Return the annotations and labels of a pod that name its Workload, group or topology."""
-        texts = {**pod.labels, **pod.annotations}
-        return {
-            key: texts[key]
-            for key in (_WORKLOAD_NAME, _POD_GROUP, _POD_GROUP_SIZE, *_MANAGED, *_TOPOLOGIES)
-            if key in texts
-        }
 
     def waiting(self) -> Iterator[tuple[str, list[Pod], list[int]]]:
         """Yield name, pods and least counts of the Workloads that are not admitted.
@@ -437,19 +408,13 @@ class Kueue:
             key = self._key_of(pod)
             if key not in self._workloads and not (pod.node or pod.gate):
                 turn = -(pod.priority or 0.0), pod.since or "", pod.name
-                self._turns_of_pods.setdefault(key, (self._local_queue_of(pod), turn))
+                self._turns.append((turn, key, self._local_queue_of(pod)))
 
     @cached_property
     def _first_in_queue(self) -> dict[str, Key]:
         """What is first in each ClusterQueue; for use when all that waits has its turn."""
-        turns = [(turn, key, queue) for key, (queue, turn) in self._turns_of_pods.items()]
-        turns += [
-            (workload.turn, key, self._local_queue_of_workload[key])
-            for key, workload in self._workloads.items()
-            if workload.turn is not None and not workload.queue
-        ]
         first: dict[str, Key] = {}
-        for _, key, local_queue in sorted(turns):
+        for _, key, local_queue in sorted(self._turns):
             of_name = self._local_queues.get((key[0], local_queue))
             first.setdefault(of_name.queue if of_name else "", key)
         return first
@@ -469,8 +434,8 @@ class Kueue:
             left_out.append(_STRICT)
         if self._root_of(name) in self._roots_with_held_quota:
             left_out.append(HELD_QUOTA)
-        flavors = (self._flavors.get(flavor, _Flavor()) for _, flavor in queue.quotas)
-        asks_for_topology = not pod.annotations.keys().isdisjoint(_TOPOLOGIES)
+        flavors = (self._flavors[flavor] for _, flavor in queue.quotas)
+        asks_for_topology = not pod.marks.keys().isdisjoint(_TOPOLOGIES)
         if asks_for_topology or any(flavor.has_topology for flavor in flavors):
             left_out.append(_TOPOLOGY)
         return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
@@ -494,7 +459,7 @@ class Kueue:
                 missing = min(pod.tasks - matched, remaining)
                 if missing > 0:
                     remaining -= missing
-                    labels = [line for flavor in flavors for line in self._labels(flavor)]
+                    labels = [line for flavor in flavors for line in self._flavors[flavor].labels]
                     assert isinstance(pod.place, Place)
                     place = pod.place._replace(
                         selector=tuple(dict.fromkeys((*pod.place.selector, *labels)))
@@ -534,13 +499,12 @@ class Kueue:
 
     def gang_of(self, pod: Pod) -> Gang | None:
         """Return the group of a pod, or the Workload of one that runs; else None."""
-        group = str(pod.annotations.get(_POD_GROUP, ""))
+        group = pod.marks.get(_POD_GROUP)
         if group:
-            size = str(pod.annotations.get(_POD_GROUP_SIZE, ""))
+            size = pod.marks.get(_POD_GROUP_SIZE, "")
             is_number = size.isascii() and size.isdecimal() and len(size) < _MOST_DIGITS
             return Gang(f"pod group {pod.namespace}/{group}", int(size) if is_number else 1)
-        workload = str(pod.annotations.get(_WORKLOAD_NAME, ""))
-        workload = workload or (self._workload_key(pod) or ("", ""))[1]
+        workload = pod.marks.get(_WORKLOAD_NAME) or (self._workload_key(pod) or ("", ""))[1]
         if not workload or pod.owner.partition("/")[0] == _POD or not pod.node:
             return None
         return Gang(f"Workload {pod.namespace}/{workload}", 0)
@@ -552,7 +516,7 @@ class Kueue:
 
     def lacks_queue(self, pod: Pod) -> bool:
         """Whether Kueue admits a pod, and the dump does not have its ClusterQueue."""
-        is_marked = not pod.annotations.keys().isdisjoint({_WORKLOAD_NAME, *_MANAGED})
+        is_marked = not pod.marks.keys().isdisjoint({_WORKLOAD_NAME, *_MANAGED})
         is_managed = pod.waits_for_quota or is_marked or bool(self._local_queue_of(pod))
         return is_managed and self._cluster_queue_of(pod, note=False) is None
 
@@ -605,7 +569,7 @@ class Kueue:
 
         # One flavor of each group of resources that the pod asks for, in every combination that it bears.
         choices = [
-            [self._flavors.get(flavor, _Flavor()) for flavor in flavors]
+            [self._flavors[flavor] for flavor in flavors]
             for resources, flavors in queue.groups
             if demanded.intersection(resources)
         ]
@@ -635,9 +599,10 @@ class Kueue:
 
     def _local_queue_of(self, pod: Pod) -> str:
         """Return the LocalQueue that a pod or its Workload names; empty for none."""
-        labels = (str(pod.labels[key]) for key in _QUEUE_NAMES if pod.labels.get(key))
+        names = [pod.marks.get(key, "") for key in _QUEUE_NAMES]
         key = self._workload_key(pod)
-        return next(labels, "") or ("" if key is None else self._local_queue_of_workload[key])
+        names.append("" if key is None else self._local_queue_of_workload[key])
+        return next(filter(None, names), "")
 
     def _excess(self, pod: Pod, count: int) -> str:
         """Return of which resource so many pods need more than their ClusterQueue can ever have.
@@ -651,7 +616,7 @@ class Kueue:
             if name is None or resource == PODS or not flavors:
                 continue
             request = count * demand
-            most = max(self._could_have(self._path(name), column) for column in flavors)
+            most = max(self._most[self._path(name), column] for column in flavors)
             if request > amount(resource, most):
                 unit = unit_of(resource)
                 return (
@@ -661,47 +626,35 @@ class Kueue:
                 )
         return ""
 
-    # S, K and A of ``models/trees/quotas.py``, in fractions, before there is an Instance.
-
-    def _could_have(self, path: str, column: Column) -> Fraction:
-        """Return the most that a queue can ever have: A."""
-        owned, kept = self._owned_and_kept(path, column)
-        parent = fairlp.queues.parent_of(path)
-        if parent == fairlp.queues.ROOT:
-            return owned
-        limit = self._quotas_at(path, column).get("borrowing")
-        most = kept + self._could_have(parent, column)
-        return most if limit is None else min(most, owned + limit)
-
-    def _owned_and_kept(self, path: str, column: Column) -> tuple[Fraction, Fraction]:
-        """Return the quota of a queue and what those below it lend, S, and its part that it lends not, K."""
-        if (path, column) not in self._sums:
-            quotas = self._quotas_at(path, column)
-            owned = quotas.get("nominal", Fraction(0))
-            for child in self._children[path]:
-                of_child, kept = self._owned_and_kept(child, column)
-                owned += of_child - kept
-            kept = max(owned - quotas.get("lending", owned), Fraction(0))
-            self._sums[path, column] = owned, kept
-        return self._sums[path, column]
-
-    def _quotas_at(self, path: str, column: Column) -> Amounts:
-        """Return the quotas of a queue or cohort, by kind."""
-        queue = self._queues_of_paths.get(path)
-        return {} if queue is None else queue.quotas.get(column, {})
-
     @cached_property
-    def _queues_of_paths(self) -> dict[str, _QuotaQueue]:
-        return {path: queue for path, queue, _ in self._rows()}
+    def _most(self) -> dict[tuple[str, Column], Fraction]:
+        """The most that each queue can ever have of a column: A of ``models/trees/quotas.py``.
 
-    @cached_property
-    def _children(self) -> dict[str, Names]:
-        """The queues and cohorts below each cohort, those without an object counted."""
-        paths = {above for path in self._queues_of_paths for above in fairlp.queues.lineage(path)}
-        children: dict[str, Names] = defaultdict(list)
-        for path in sorted(paths - {fairlp.queues.ROOT}):
-            children[fairlp.queues.parent_of(path)].append(path)
-        return children
+        It is computed before there is an Instance, from S and K, in fractions.
+        """
+        quotas = {path: queue.quotas for path, queue, _ in self._rows()}
+        above = {step for path in quotas for step in fairlp.queues.lineage(path)[1:]}
+        paths = sorted(above, key=lambda path: path.count("/"))
+        most: dict[tuple[str, Column], Fraction] = {}
+        for column in {column for of_queue in quotas.values() for column in of_queue}:
+            amounts = {path: quotas.get(path, {}).get(column, {}) for path in paths}
+            owned = {path: amounts[path].get("nominal", Fraction(0)) for path in paths}
+            kept: Amounts = {}
+            for path in reversed(paths):
+                kept[path] = max(
+                    owned[path] - amounts[path].get("lending", owned[path]), Fraction(0)
+                )
+                parent = fairlp.queues.parent_of(path)
+                if parent in owned:
+                    owned[parent] += owned[path] - kept[path]
+            for path in paths:
+                most[path, column] = owned[path]
+                parent = fairlp.queues.parent_of(path)
+                if parent in owned:
+                    could_have = kept[path] + most[parent, column]
+                    limit = amounts[path].get("borrowing", could_have)
+                    most[path, column] = min(owned[path] + limit, could_have)
+        return most
 
     def _rows(self) -> Iterator[tuple[str, _QuotaQueue, bool]]:
         """Yield path and quotas of cohorts and ClusterQueues, and whether each is a cohort."""
@@ -738,33 +691,33 @@ class Kueue:
     def fill(self, cluster: Cluster) -> None:
         """Put weights, guarantees, caps and quotas on the queues of a cluster."""
         self._add_flavor_labels(cluster)
-        self._put_usage(cluster)
         self._put_past(cluster)
         self._put_rules(cluster)
 
         nominal_below: dict[str, Amounts] = {}  # of each cohort, with its own
-        borrowing: dict[str, Limits] = {}  # of each cohort below another
+        borrowing: dict[str, Amounts] = {}  # of each cohort below another
         for path, queue, is_cohort in self._rows():
             self._put_queue(cluster, path, queue)
             lineage = fairlp.queues.lineage(path)[1:]
+            nominal = queue.totals("nominal")
             if not is_cohort:
                 row = cluster.queue(path)
-                row["guarantee"] = in_units(queue.nominal)
-                row["cap"] = in_units(_largest_use(queue, in_cohort=len(lineage) > 1))
+                row["guarantee"] = in_units(nominal)
+                kinds = ("nominal", "borrowing") if len(lineage) > 1 else ("nominal",)
+                row["cap"] = in_units(queue.totals(*kinds))
                 lineage.pop()
             elif queue.parent and queue.quotas:
-                borrowing[path] = queue.summed("borrowing")
+                borrowing[path] = queue.totals("borrowing")
             for ancestor in lineage:
-                add_amounts(nominal_below.setdefault(ancestor, {}), queue.nominal)
+                add_amounts(nominal_below.setdefault(ancestor, {}), nominal)
 
         # A cohort may use the quotas below it and borrow within its limit; no cohort lends to a root.
         for path, total in nominal_below.items():
             if path in borrowing:
-                cluster.queue(path)["cap"] = {
-                    resource: amount(resource, total[resource] + limit)
-                    for resource, limit in borrowing[path].items()
-                    if limit is not None
-                }
+                limits = borrowing[path]
+                cluster.queue(path)["cap"] = in_units(
+                    {resource: total[resource] + limit for resource, limit in limits.items()}
+                )
             if "/" not in path:
                 cluster.queue(path)["cap"] = in_units(total)
 
@@ -773,7 +726,7 @@ class Kueue:
         if not self._queues:
             return
         queues = self._queues.values()
-        is_seen = any(queue.says_weight or queue.weighted_share is not None for queue in queues)
+        is_seen = any(queue.is_shared_fairly for queue in queues)
         has_status = any(queue.has_status for queue in queues)
         if self._fair_sharing is False:
             cluster.no_fair_sharing = (
@@ -810,8 +763,6 @@ class Kueue:
             root.setdefault("nominal", {}).setdefault(column, 0.0)
             for kind in ("borrowing", "lending"):
                 root.setdefault(kind, {})[column] = 0.0
-        if queue.weighted_share is not None:
-            cluster.share_figures[path] = {"told": queue.weighted_share}
 
     def _column(self, resource: str, flavor: str) -> str:
         """Return the column of a resource and flavor, with a condition on the flavor's nodes.
@@ -819,17 +770,13 @@ class Kueue:
         The condition of flavors with equal labels also has the flavor's name, in a comparison that
         holds everywhere.
         """
-        lines = self._labels(flavor)
+        lines = self._flavors[flavor].labels
         labels = {line.key: line.values[0] for line in lines}
         condition = condition_text(labels, f"flavor {flavor!r}")
         if self._flavors_of_labels[lines] > 1:
             name = repr(flavor)
             condition = " and ".join(filter(None, [condition, f"{name} == {name}"]))
         return f"{resource}{fairlp.queues.AT}{condition}" if condition else resource
-
-    def _labels(self, flavor: str) -> tuple[Requirement, ...]:
-        """Return the labels of a flavor's nodes."""
-        return self._flavors.get(flavor, _Flavor()).labels
 
     @cached_property
     def _flavors_of_labels(self) -> Counter[tuple[Requirement, ...]]:
@@ -839,7 +786,7 @@ class Kueue:
             for queue in chain(self._queues.values(), self._cohorts.values())
             for _, flavor in queue.quotas
         }
-        return Counter(map(self._labels, flavors))
+        return Counter(self._flavors[flavor].labels for flavor in flavors)
 
     def _add_flavor_labels(self, cluster: Cluster) -> None:
         """Add labels of flavors that no node has to the first node, without a value.
@@ -851,14 +798,6 @@ class Kueue:
         missing = {key: None for key in flavor_labels if key not in node_labels}
         for name, node in list(cluster.nodes.items())[:1]:
             cluster.nodes[name] = replace(node, attributes={**node.attributes, **missing})
-
-    def _put_usage(self, cluster: Cluster) -> None:
-        """Put the usage of admitted Workloads on the queues."""
-        for workload in self._workloads.values():
-            if workload.queue in self._queues:
-                total = cluster.admitted.setdefault(self._path(workload.queue), {})
-                for (resource, flavor), usage in workload.usage.items():
-                    add_amounts(total, {self._column(resource, flavor): amount(resource, usage)})
 
     def _put_past(self, cluster: Cluster) -> None:
         """Put what LocalQueues have consumed on namespaces in ClusterQueues.
@@ -958,27 +897,3 @@ def _quota_message(conditions: dict[str, Record]) -> str:
     """Return what Kueue says of a Workload that has no quota yet."""
     is_reserved = _status(conditions, "QuotaReserved") == "True"
     return "" if is_reserved else text_at(conditions.get("QuotaReserved"), "message")
-
-
-def _admitted_usage(assignments: Iterable[Record]) -> dict[Column, Fraction]:
-    """Return the usage of an admitted Workload by resource and flavor."""
-    usage: dict[Column, Fraction] = {}
-    for assignment in assignments:
-        flavors = mapping_at(assignment, "flavors")
-        for resource, value in mapping_at(assignment, "resourceUsage").items():
-            if resource in flavors:
-                add_amounts(usage, {(resource, str(flavors[resource])): quantity(value)})
-    return usage
-
-
-def _largest_use(queue: _QuotaQueue, in_cohort: bool) -> Amounts:
-    """Return the cap of a ClusterQueue: its quota, and what it may borrow in a cohort."""
-    if not in_cohort:
-        return queue.nominal
-    borrowing = queue.summed("borrowing")
-    caps: Amounts = {}
-    for resource, nominal in queue.nominal.items():
-        limit = borrowing[resource]
-        if limit is not None:
-            caps[resource] = nominal + limit
-    return caps

@@ -40,13 +40,7 @@ class Snapshot:
     scheduler : str
         ``kubernetes``, ``slurm`` or ``yarn``.
     shares : DataFrame
-        Of cohorts and queues with quotas, by ``queue``: ``nominal``, the quotas of the queue and of
-        what lends to it, ``borrowed``, what is admitted beyond them, and ``lendable``, what its
-        cohort could have, as dominant shares of the pool (NaN of a root cohort and of a queue in
-        none, which borrow nothing); ``weighted_share``, the dominant resource share of what is
-        admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
-        and ``told``, the same as Kueue prints it. Of Slurm's accounts and users: the decayed
-        ``usage`` and the ``fairshare`` factor of ``sshare``.
+        Of Slurm's accounts and users, by ``queue``: the decayed ``usage`` and the ``fairshare`` factor of ``sshare``.
     tenants : Series
         The tenant of each user: the Slurm or YARN user, the ClusterQueue, the Volcano queue or the
         namespace whom the scheduler promises a share. A user of the instance is a part of a tenant:
