@@ -347,8 +347,6 @@ class Cluster:
         self.no_verdict = ""
         #: Limits besides queues and nodes that are used up, in words, by name (such as licences).
         self.limits_reached: dict[str, str] = {}
-        #: Queues that stand for one owner and its limit, by path, and the queue that it is in.
-        self.queues_of_owners: dict[str, str] = {}
         #: Nodes that tasks run on, and that are not in the dump.
         self.absent: Names = []
         #: The scheduler's word for those whom it promises a share.

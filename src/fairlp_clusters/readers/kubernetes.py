@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from .autoscaler import CONFIG_MAP, NodeGroup, NodePools, groups_of, nodes_to_co
 from .cluster import (
     Cluster,
     EntryError,
+    Floats,
     Job,
     Key,
     Leaf,
@@ -30,7 +31,6 @@ from .cluster import (
     Request,
     Table,
     add_amounts,
-    largest_amounts,
     mapping_at,
     name_in_path,
     text_at,
@@ -75,8 +75,6 @@ class ResourceQuotas:
     def __init__(self, notes: Notes) -> None:
         self._note = notes.add
         self._caps: Table = {}
-        #: What their status says is in use.
-        self._used: Table = {}
 
     def add(self, manifest: Record, file: str) -> None:
         """Add a ResourceQuota; of several for one namespace the smallest amounts hold."""
@@ -95,24 +93,18 @@ class ResourceQuotas:
                 )
             else:
                 self._note(*where, f"hard limit of {name!r}", "left out: pods do not request it")
-        used = self._used.setdefault(namespace, {})
-        for name, value in mapping_at(manifest, "status", "used").items():
-            if resource := _quota_resource(name):
-                used[resource] = amount(resource, quantity(value))
 
     def limits_reached(self, pods: Iterable[Pod]) -> dict[str, str]:
-        """Return the quotas that are used up, in words; pods count where a status says less."""
-        used = {namespace: dict(amounts) for namespace, amounts in self._used.items()}
-        of_pods: Table = {}
+        """Return the quotas that pods use up, in words."""
+        used: dict[str, Floats] = defaultdict(dict)
         for pod in pods:
-            add_amounts(of_pods.setdefault(pod.namespace, {}), dict(pod.demand))
+            add_amounts(used[pod.namespace], dict(pod.demand))
         limits = {}
         for namespace, caps in self._caps.items():
-            amounts = largest_amounts(used.get(namespace, {}), of_pods.get(namespace, {}))
             full = [
                 quantity_text(cap, resource, unit_of(resource))
                 for resource, cap in caps.items()
-                if amounts.get(resource, 0.0) >= cap * (1 - AUDIT)
+                if used[namespace].get(resource, 0.0) >= cap * (1 - AUDIT)
             ]
             if full:
                 limits[f"ResourceQuota of {namespace}"] = (
@@ -189,7 +181,6 @@ class KubernetesReader:
         self._seen: set[tuple[str, str, str, str]] = set()
         self.has_queues = False  # other than namespaces
         self.taints: dict[str, Taints] = {}
-        self.priorities: dict[str, float] = {}  # of PriorityClasses
         self.groups: list[NodeGroup] = []  # of the autoscaler
         self.pools = NodePools()
         #: Pods that are being deleted.
@@ -210,7 +201,6 @@ class KubernetesReader:
                 ("scheduling.x-k8s.io", kind): read
                 for kind, read in self.volcano.coscheduling.items()
             },
-            ("scheduling.k8s.io", "PriorityClass"): self._read_priority_class,
             ("kueue.x-k8s.io", "AdmissionCheck"): self.schedulers.see_check,
             ("karpenter.sh", "NodePool"): self.pools.read,
         }
@@ -313,24 +303,6 @@ class KubernetesReader:
             return
         self.schedulers.see_pod(pod)
         self.pods[key] = pod
-
-    def _read_priority_class(self, manifest: Record, file: str) -> None:
-        value = value_at(manifest, "value", kind=int)
-        if value is not None:
-            self.priorities[name_of(manifest)] = float(value)
-
-    def _with_priority(self, pod: Pod) -> Pod:
-        """Return a pod with the priority of its class, where it has none of its own."""
-        if pod.priority is not None or not pod.priority_class:
-            return pod
-        if pod.priority_class not in self.priorities:
-            self.note(
-                *pod.where,
-                f"spec.priorityClassName {pod.priority_class!r}, which is not in the dump",
-                "no priority",
-            )
-            return pod
-        return pod._replace(priority=self.priorities[pod.priority_class])
 
     def _qualified(self, pod: Pod) -> Pod:
         """Return a pod that waits for a node with what the dump says of nodes that does not count."""
@@ -441,11 +413,11 @@ class KubernetesReader:
             cluster.end(pod.node, pod.demand)
         self._count_pods()
         for pod in map(self.kueue.placed, self.kueue.admitted(self.pods.values())):
-            self._run_admitted(self._with_priority(pod), places)
+            self._run_admitted(pod, places)
         for name, pods, least in self.kueue.waiting():
-            placed = [self._with_priority(self.kueue.placed(pod)) for pod in pods]
             placed = [
-                pod._replace(left_out=(*pod.left_out, *self._slices_of(pod))) for pod in placed
+                pod._replace(left_out=(*pod.left_out, *self._slices_of(pod)))
+                for pod in map(self.kueue.placed, pods)
             ]
             leaves = map(self._leaf, placed)
             self._wait_together(name, list(zip(leaves, placed, least, strict=True)))
@@ -474,7 +446,7 @@ class KubernetesReader:
         waiting: dict[Gang, list[tuple[Leaf, Pod]]] = {}
         nominated = []
         pending: list[tuple[Leaf, Pod, Gang | None]] = []
-        pods = list(map(self.kueue.placed, map(self._with_priority, self.pods.values())))
+        pods = list(map(self.kueue.placed, self.pods.values()))
         self.kueue.queue_up(pods)
         for pod in pods:
             leaf = self._leaf(pod)

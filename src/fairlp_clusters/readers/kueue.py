@@ -77,9 +77,9 @@ _TOPOLOGIES = tuple(
 )
 _TOPOLOGY = "topology request"
 #: Fields of a spec that are read; others are noted where they say something.
+_PARENTS = ("cohort", "cohortName", "parent", "parentName")
 _READ = frozenset(
-    {"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"}
-    | {"stopPolicy", "preemption", "queueingStrategy"}
+    {*_PARENTS, "resourceGroups", "fairSharing", "stopPolicy", "preemption", "queueingStrategy"}
 )
 #: The keys of the ConfigMap of Kueue's manager that hold its configuration.
 _CONFIGURATIONS = ("controller_manager_config.yaml", "config.yaml")
@@ -201,8 +201,8 @@ class Kueue:
         #: Whether the manager's configuration has fair sharing on; None where it is not in the dump.
         self._fair_sharing: bool | None = None
         self.kinds: dict[str, ReadEntry] = {
-            "ClusterQueue": self._read_cluster_queue,
-            "Cohort": self._read_cohort,
+            "ClusterQueue": partial(self._read_queue, self._queues),
+            "Cohort": partial(self._read_queue, self._cohorts),
             "LocalQueue": self._read_local_queue,
             "ResourceFlavor": self._read_flavor,
             "Workload": self._read_workload,
@@ -210,12 +210,6 @@ class Kueue:
 
     def __bool__(self) -> bool:
         return bool(self._queues)
-
-    def _read_cluster_queue(self, manifest: Record, file: str) -> None:
-        self._queues[name_of(manifest)] = self._queue(manifest, file, ("cohort", "cohortName"))
-
-    def _read_cohort(self, manifest: Record, file: str) -> None:
-        self._cohorts[name_of(manifest)] = self._queue(manifest, file, ("parent", "parentName"))
 
     def _read_local_queue(self, manifest: Record, file: str) -> None:
         queue = value_at(manifest, "spec", "clusterQueue", kind=str)
@@ -253,14 +247,14 @@ class Kueue:
             bool(text_at(spec, "topologyName")),
         )
 
-    def _queue(self, manifest: Record, file: str, parents: Key) -> _QuotaQueue:
-        """Return a ClusterQueue or cohort; ``parents`` are the keys that may name its parent."""
+    def _read_queue(self, queues: dict[str, _QuotaQueue], manifest: Record, file: str) -> None:
+        """Put a ClusterQueue or cohort among the others of its kind."""
         note = partial(self._note, file, f"{manifest['kind']} {name_of(manifest)!r}")
         spec = mapping_at(manifest, "spec")
         for key, value in spec.items():
             if key not in _READ and value not in ({}, [], None, "None", ""):
                 note(f"spec.{key}")
-        parent = next(filter(None, (value_at(spec, key, kind=str) for key in parents)), "")
+        parent = next(filter(None, (value_at(spec, key, kind=str) for key in _PARENTS)), "")
         weight = float(
             quantity(value_at(spec, "fairSharing", "weight", kind=(str, int, float), default="1"))
         )
@@ -277,7 +271,7 @@ class Kueue:
                 ([resource for resource, flavor in quotas if flavor in flavor_names], flavor_names)
             )
 
-        return _QuotaQueue(
+        queues[name_of(manifest)] = _QuotaQueue(
             parent,
             positive_weight(weight, note),
             quotas,
@@ -320,15 +314,35 @@ class Kueue:
         self._workload_of |= {(namespace, owner): key for owner in owners}
 
         conditions = conditions_of(manifest)
-        if _status(conditions, "Finished") == "True":
+        states = {kind: text_at(condition, "status") for kind, condition in conditions.items()}
+        if states.get("Finished") == "True":
             return
         admission = mapping_at(status, "admission")
-        gate = _workload_gate(spec, status, conditions)
-        if admission:  # it holds its quota, whether or not its pods exist already
-            is_admitted = _status(conditions, "Admitted") == "True"
-            gate = "" if is_admitted else _checks(status, ("Pending", *_FAILED_CHECKS))
         since = since_of(manifest)
         priority = value_at(spec, "priority", kind=int)
+        reserved = conditions.get("QuotaReserved")
+        message = "" if admission else text_at(reserved, "message")
+
+        # Why it may not run even with room for it; with quota, whether or not its pods exist already
+        is_active = value_at(spec, "active", kind=bool, default=True)
+        has_turn = is_active and states.get("Requeued") != "False"
+        gate = _checks(status, _FAILED_CHECKS)
+        if admission:
+            is_admitted = states.get("Admitted") == "True"
+            gate = "" if is_admitted else _checks(status, ("Pending", *_FAILED_CHECKS))
+        elif not is_active:
+            gate = "it is not active"
+        elif text_at(reserved, "reason") in _REFUSALS:
+            gate = message
+        elif not has_turn:
+            time = text_at(status, "requeueState", "requeueAt")
+            gate = gate or f"it is requeued, {f'at {time}' if time else 'later'}"
+        if has_turn and not admission:
+            time = since or ""
+            evicted = conditions.get("Evicted")
+            if states.get("Evicted") == "True" and text_at(evicted, "reason") in _NEW_TURN:
+                time = text_at(evicted, "lastTransitionTime")
+            self._turns.append(((-float(priority or 0), time, name), key, queue))
         common = Pod(
             file,
             name,
@@ -338,7 +352,7 @@ class Kueue:
             marks={_QUEUE_NAMES[0]: queue},
             gate=gate,
             priority=priority,
-            message=_quota_message(conditions),
+            message=message,
         )
         pods = []
         least = []
@@ -363,13 +377,9 @@ class Kueue:
                 place=place,
                 tasks=count,
                 left_out=(*constraints_left_out(pod_spec), *topology),
-                priority_class=text_at(pod_spec, "priorityClassName"),
             )
             pods.append(pod)
 
-        if not admission and _is_queued(spec, conditions):
-            turn = -float(priority or 0), _queued_since(conditions) or since or "", name
-            self._turns.append((turn, key, queue))
         self._workloads[key] = _Workload(
             pods,
             least,
@@ -849,41 +859,6 @@ def _by_name(entries: Iterable[Any]) -> dict[str, Record]:
     return {text_at(entry, "name"): entry for entry in entries}
 
 
-def _status(conditions: dict[str, Record], kind: str) -> str:
-    """Return the status of a condition: ``True``, ``False``, or empty where it is not there."""
-    return text_at(conditions.get(kind), "status")
-
-
-def _is_queued(spec: Record, conditions: dict[str, Record]) -> bool:
-    """Whether a Workload has a turn in its queue: it is active, and is not requeued later."""
-    is_active = value_at(spec, "active", kind=bool, default=True)
-    return is_active and _status(conditions, "Requeued") != "False"
-
-
-def _queued_since(conditions: dict[str, Record]) -> str:
-    """Return when a Workload got a new turn; empty where it has that of its creation."""
-    evicted = conditions.get("Evicted")
-    is_new = _status(conditions, "Evicted") == "True" and text_at(evicted, "reason") in _NEW_TURN
-    return text_at(evicted, "lastTransitionTime") if is_new else ""
-
-
-def _workload_gate(spec: Record, status: Record, conditions: dict[str, Record]) -> str:
-    """Return why a Workload may not run even with room for it; empty where it may."""
-    if value_at(spec, "active", kind=bool, default=True) is False:
-        return "it is not active"
-    reserved = conditions.get("QuotaReserved")
-    if text_at(reserved, "reason") in _REFUSALS:
-        return text_at(reserved, "message")
-    failed = _checks(status, _FAILED_CHECKS)
-    if failed and _status(conditions, "QuotaReserved") != "True":
-        return failed
-    if _status(conditions, "Requeued") == "False":
-        time = text_at(status, "requeueState", "requeueAt")
-        message = text_at(conditions["Requeued"], "message")
-        return f"it is requeued{f', at {time}' if time else ''}{f': {message}' if message else ''}"
-    return ""
-
-
 def _checks(status: Record, states: Collection[str]) -> str:
     """Return the admission checks that are in one of these states; empty for none."""
     return ", ".join(
@@ -891,9 +866,3 @@ def _checks(status: Record, states: Collection[str]) -> str:
         for check in list_at(status, "admissionChecks")
         if text_at(check, "state") in states
     )
-
-
-def _quota_message(conditions: dict[str, Record]) -> str:
-    """Return what Kueue says of a Workload that has no quota yet."""
-    is_reserved = _status(conditions, "QuotaReserved") == "True"
-    return "" if is_reserved else text_at(conditions.get("QuotaReserved"), "message")

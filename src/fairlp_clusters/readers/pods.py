@@ -398,7 +398,6 @@ class Pod(NamedTuple):
     message: str = ""
     has_quota: bool = False
     left_out: Texts = ()
-    priority_class: str = ""
     waits_for_quota: bool = False
     nominated: str = ""
     is_ending: bool = False
@@ -427,7 +426,6 @@ def spec_of(spec: Record, pinned: bool, note: Note) -> Pod:
         scheduler=text_at(spec, "schedulerName"),
         priority=value_at(spec, "priority", kind=int),
         left_out=constraints_left_out(spec),
-        priority_class=text_at(spec, "priorityClassName"),
         waits_for_quota=QUOTA_GATE in gates,
     )
 

@@ -136,14 +136,9 @@ class Snapshot:
         return fair_with_past(self.observed.instance, self.history, **options)
 
     def __repr__(self) -> str:
-        running = self.observed.tasks_array.sum()
-        waiting = self.waiting["tasks"].sum()
-        held = f", {self.held['tasks'].sum()} may not run yet" if len(self.held) else ""
         return (
             f"<Snapshot of {self.scheduler}: {len(self.instance.users)} users, "
-            f"{len(self.instance.servers)} servers, "
-            f"{running:g} tasks run, {waiting} wait{held}, {len(self.not_understood)} lines not "
-            "understood>"
+            f"{len(self.instance.servers)} servers>"
         )
 
 

@@ -359,11 +359,9 @@ class YarnReader:
         path = self.queues.path_in(queue, partition)
         limit = self.queues.user_limit(queue, partition, user)
         if limit is not None:
-            queue_above = path
             path = f"{path}/{name_in_path(user)}".lstrip("/")
             self.cluster.queue(path).update(weight=1.0, cap=dict(limit.amounts))
             self.user_limits[path] = limit
-            self.cluster.queues_of_owners[path] = queue_above
         return Leaf(path, user, name, demand, partition, tenant=name)
 
     def _allocated(self, entry: Record) -> Iterator[tuple[str, Resources]]:
