@@ -399,6 +399,7 @@ class KubernetesReader:
             cluster.add(node)
             self.taints[node.name] = self.taints[model.name]
         self.kueue.fill(cluster)
+        self.pods = {key: self.kueue.in_queue(pod) for key, pod in self.pods.items()}
         self.volcano.fill(cluster)
         self.has_queues = bool(self.kueue or self.volcano)
         cluster.tenant_noun = "queue" if self.has_queues else "namespace"

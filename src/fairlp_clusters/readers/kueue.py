@@ -349,7 +349,7 @@ class Kueue:
             namespace,
             owners[0],
             since=since,
-            marks={_QUEUE_NAMES[0]: queue},
+            workload=key,
             gate=gate,
             priority=priority,
             message=message,
@@ -408,17 +408,16 @@ class Kueue:
                 least.append(max(count - before, 0))
                 tasks = max(pod.tasks - before, 0)
                 gate = pod.gate or self._excess(pod, least[-1])
-                pod = pod._replace(tasks=tasks, gate=gate)
-                pods.append(self._qualified(pod, (namespace, name)))
+                pods.append(self.qualified(pod._replace(tasks=tasks, gate=gate)))
             yield f"Workload {namespace}/{name}", pods, least
 
     def queue_up(self, pods: Iterable[Pod]) -> None:
         """Put pods that wait, and that no Workload of the dump stands for, in the order of their queues."""
         for pod in pods:
-            key = self._key_of(pod)
-            if key not in self._workloads and not (pod.node or pod.gate):
+            if pod.workload not in self._workloads and not (pod.node or pod.gate):
+                assert pod.workload is not None
                 turn = -(pod.priority or 0.0), pod.since or "", pod.name
-                self._turns.append((turn, key, self._local_queue_of(pod)))
+                self._turns.append((turn, pod.workload, pod.local_queue))
 
     @cached_property
     def _first_in_queue(self) -> dict[str, Key]:
@@ -431,18 +430,13 @@ class Kueue:
 
     def qualified(self, pod: Pod) -> Pod:
         """Return a pod that waits with the rules of its ClusterQueue that do not count here."""
-        key = self._key_of(pod)
-        return pod if self._is_admitted(key) else self._qualified(pod, key)
-
-    def _qualified(self, pod: Pod, key: Key) -> Pod:
-        name = self._cluster_queue_of(pod, note=False)
-        if name is None:
+        if not pod.queue or self._is_admitted(pod):
             return pod
-        queue = self._queues[name]
+        queue = self._queues[pod.queue]
         left_out = list(pod.left_out)
-        if queue.is_strict and self._first_in_queue.get(name) != key:
+        if queue.is_strict and self._first_in_queue.get(pod.queue) != pod.workload:
             left_out.append(_STRICT)
-        if self._root_of(name) in self._roots_with_held_quota:
+        if self._root_of(pod.queue) in self._roots_with_held_quota:
             left_out.append(HELD_QUOTA)
         flavors = (self._flavors[flavor] for _, flavor in queue.quotas)
         asks_for_topology = not pod.marks.keys().isdisjoint(_TOPOLOGIES)
@@ -450,14 +444,14 @@ class Kueue:
             left_out.append(_TOPOLOGY)
         return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
 
-    def _is_admitted(self, key: Key) -> bool:
-        return key in self._workloads and bool(self._workloads[key].queue)
+    def _is_admitted(self, pod: Pod) -> bool:
+        return pod.workload in self._workloads and bool(self._workloads[pod.workload].queue)
 
     def admitted(self, pods: Iterable[Pod]) -> Iterator[Pod]:
         """Yield the pods of admitted Workloads that are not among these pods of the dump."""
         present: dict[Key | None, Counter[Demand]] = defaultdict(Counter)
         for pod in pods:
-            present[self._workload_key(pod)][pod.demand] += 1
+            present[pod.workload][pod.demand] += 1
         for key, workload in self._workloads.items():
             if not workload.queue or workload.is_of_pods:
                 continue
@@ -478,17 +472,27 @@ class Kueue:
 
     def hold_quota(self, pod: Pod) -> None:
         """Remember that a pod does not run though its Workload, if it has one, may be admitted."""
-        queue = self._cluster_queue_of(pod, note=False)
-        if queue is not None and self._is_admitted(self._key_of(pod)):
-            self._roots_with_held_quota.add(self._root_of(queue))
+        if pod.queue and self._is_admitted(pod):
+            self._roots_with_held_quota.add(self._root_of(pod.queue))
 
     def _root_of(self, queue: str) -> str:
         """Return the name of the root above a ClusterQueue, itself without a cohort."""
         return self._path(queue).partition("/")[0]
 
-    def _key_of(self, pod: Pod) -> Key:
-        """Return namespace and name of a pod's Workload; its owner where the dump has none."""
-        return self._workload_key(pod) or (pod.namespace, pod.owner)
+    def in_queue(self, pod: Pod) -> Pod:
+        """Return a pod with its Workload, or its owner where the dump has none, and its queues."""
+        key = pod.workload or self._workload_key(pod)
+        names = [pod.marks.get(label) for label in _QUEUE_NAMES]
+        if key is not None:
+            names.append(self._local_queue_of_workload[key])
+        name = next(filter(None, names), "")
+        local_queue = self._local_queues.get((pod.namespace, name))
+        has_queue = local_queue is not None and local_queue.queue in self._queues
+        return pod._replace(
+            workload=key or (pod.namespace, pod.owner),
+            local_queue=name,
+            queue=local_queue.queue if local_queue and has_queue else "",
+        )
 
     def _workload_key(self, pod: Pod) -> Key | None:
         """Return namespace and name of a pod's Workload; None for none.
@@ -514,21 +518,29 @@ class Kueue:
             size = pod.marks.get(_POD_GROUP_SIZE, "")
             is_number = size.isascii() and size.isdecimal() and len(size) < _MOST_DIGITS
             return Gang(f"pod group {pod.namespace}/{group}", int(size) if is_number else 1)
-        workload = pod.marks.get(_WORKLOAD_NAME) or (self._workload_key(pod) or ("", ""))[1]
+        workload = pod.marks.get(_WORKLOAD_NAME, "")
+        if not workload and pod.workload in self._local_queue_of_workload:
+            workload = pod.workload[1]
         if not workload or pod.owner.partition("/")[0] == _POD or not pod.node:
             return None
         return Gang(f"Workload {pod.namespace}/{workload}", 0)
 
     def queue_of(self, pod: Pod) -> str | None:
-        """Return the path of a pod's queue, None where it is in none."""
-        queue = self._cluster_queue_of(pod)
-        return None if queue is None else self._path(queue)
+        """Return the path of a pod's queue, None where it is in none; note missing queues."""
+        if pod.queue:
+            return self._path(pod.queue)
+        if pod.local_queue:
+            of_name = self._local_queues.get((pod.namespace, pod.local_queue))
+            missing = f"LocalQueue {pod.local_queue!r}"
+            if of_name:
+                missing = f"ClusterQueue {of_name.queue!r}"
+            self._note(*pod.where, f"{missing} is not in the dump", "it counts as one in no queue")
+        return None
 
     def lacks_queue(self, pod: Pod) -> bool:
         """Whether Kueue admits a pod, and the dump does not have its ClusterQueue."""
         is_marked = not pod.marks.keys().isdisjoint({_WORKLOAD_NAME, *_MANAGED})
-        is_managed = pod.waits_for_quota or is_marked or bool(self._local_queue_of(pod))
-        return is_managed and self._cluster_queue_of(pod, note=False) is None
+        return (pod.waits_for_quota or is_marked or bool(pod.local_queue)) and not pod.queue
 
     @property
     def orphan_count(self) -> int:
@@ -540,40 +552,24 @@ class Kueue:
             for workload in self._workloads.values()
         )
 
-    def _cluster_queue_of(self, pod: Pod, note: bool = True) -> str | None:
-        """Return the ClusterQueue of a pod, None where it is in none; note missing queues."""
-        local_queue = self._local_queue_of(pod)
-        if not local_queue:
-            return None
-        of_name = self._local_queues.get((pod.namespace, local_queue))
-        if of_name and of_name.queue in self._queues:
-            return of_name.queue
-        if note:
-            missing = (
-                f"ClusterQueue {of_name.queue!r}" if of_name else f"LocalQueue {local_queue!r}"
-            )
-            self._note(*pod.where, f"{missing} is not in the dump", "it counts as one in no queue")
-        return None
-
     def placed(self, pod: Pod) -> Pod:
         """Return a pod on the nodes of its ClusterQueue's flavors.
 
         Resources that the queue does not cover are remembered for `bar`.
         """
-        name = self._cluster_queue_of(pod, note=False)
-        if name is None:
+        if not pod.queue:
             return pod
-        queue = self._queues[name]
+        queue = self._queues[pod.queue]
         demanded = {resource for resource, _ in pod.demand}
         if not (pod.node or pod.gate or pod.has_quota):
-            workload = self._workloads.get(self._key_of(pod))
+            workload = None if pod.workload is None else self._workloads.get(pod.workload)
             gate = workload.pods[0].gate if workload and workload.is_of_pods else ""
-            pod = pod._replace(gate=gate or self._stopped(pod, name) or self._excess(pod, 1))
+            pod = pod._replace(gate=gate or self._stopped(pod) or self._excess(pod, 1))
 
         covered = {PODS, *(resource for resource, _ in queue.quotas)}
         uncovered = {resource: 0.0 for resource, _ in pod.demand if resource not in covered}
         if uncovered:
-            self._uncovered.setdefault(self._path(name), {}).update(uncovered)
+            self._uncovered.setdefault(self._path(pod.queue), {}).update(uncovered)
             if pod.node:
                 self._ignored |= set(uncovered)
 
@@ -598,41 +594,38 @@ class Kueue:
             places.append(place)
         return pod._replace(place=places[0] if len(places) == 1 else AnyOf(tuple(places)))
 
-    def _stopped(self, pod: Pod, name: str) -> str:
+    def _stopped(self, pod: Pod) -> str:
         """Return why nothing more starts in the queues of a pod; empty where it may."""
-        if policy := self._queues[name].stopped:
-            return f"ClusterQueue {name!r} is stopped (stopPolicy: {policy})"
-        local_queue = self._local_queue_of(pod)
-        of_name = self._local_queues.get((pod.namespace, local_queue))
-        policy = of_name.stopped if of_name else ""
-        return f"LocalQueue {local_queue!r} is stopped (stopPolicy: {policy})" if policy else ""
-
-    def _local_queue_of(self, pod: Pod) -> str:
-        """Return the LocalQueue that a pod or its Workload names; empty for none."""
-        names = [pod.marks.get(key, "") for key in _QUEUE_NAMES]
-        key = self._workload_key(pod)
-        names.append("" if key is None else self._local_queue_of_workload[key])
-        return next(filter(None, names), "")
+        local_queue = self._local_queues[pod.namespace, pod.local_queue]
+        policies = {
+            f"ClusterQueue {pod.queue!r}": self._queues[pod.queue].stopped,
+            f"LocalQueue {pod.local_queue!r}": local_queue.stopped,
+        }
+        texts = [
+            f"{name} is stopped (stopPolicy: {policies[name]})"
+            for name in policies
+            if policies[name]
+        ]
+        return next(iter(texts), "")
 
     def _excess(self, pod: Pod, count: int) -> str:
         """Return of which resource so many pods need more than their ClusterQueue can ever have.
 
         The text is empty where some flavor of each resource could have room for them.
         """
-        name = self._cluster_queue_of(pod, note=False)
-        columns = () if name is None else self._queues[name].quotas
+        columns = self._queues[pod.queue].quotas if pod.queue else ()
         for resource, demand in pod.demand:
             flavors = [column for column in columns if column[0] == resource]
-            if name is None or resource == PODS or not flavors:
+            if resource == PODS or not flavors:
                 continue
             request = count * demand
-            most = max(self._most[self._path(name), column] for column in flavors)
+            most = max(self._most[self._path(pod.queue), column] for column in flavors)
             if request > amount(resource, most):
                 unit = unit_of(resource)
                 return (
                     f"{quantity_text(request, resource, unit)} at once, more than the "
                     f"{quantity_text(amount(resource, most), resource, unit)} that ClusterQueue "
-                    f"{name!r} can ever have"
+                    f"{pod.queue!r} can ever have"
                 )
         return ""
 
@@ -700,6 +693,9 @@ class Kueue:
 
     def fill(self, cluster: Cluster) -> None:
         """Put weights, guarantees, caps and quotas on the queues of a cluster."""
+        for key, workload in self._workloads.items():
+            pods = list(map(self.in_queue, workload.pods))
+            self._workloads[key] = workload._replace(pods=pods)
         self._add_flavor_labels(cluster)
         self._put_past(cluster)
         self._put_rules(cluster)

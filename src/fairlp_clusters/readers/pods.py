@@ -18,6 +18,7 @@ from .cluster import (
     Demand,
     EntryError,
     Floats,
+    Key,
     Note,
     Notes,
     Record,
@@ -379,7 +380,8 @@ class Pod(NamedTuple):
     what the scheduler says of it while it waits, ``has_quota`` whether Kueue admitted it, and
     ``left_out`` the constraints on its nodes that do not count here. ``waits_for_quota`` is whether
     Kueue's gate holds it, ``nominated`` the node on which room is being made for it, and
-    ``is_ending`` whether it is being deleted.
+    ``is_ending`` whether it is being deleted. ``workload`` are namespace and name of its Workload of
+    Kueue, or its owner, ``local_queue`` and ``queue`` (a ClusterQueue of the dump) its queues there.
     """
 
     file: str = ""
@@ -401,6 +403,9 @@ class Pod(NamedTuple):
     waits_for_quota: bool = False
     nominated: str = ""
     is_ending: bool = False
+    workload: Key | None = None
+    local_queue: str = ""
+    queue: str = ""
 
     @property
     def where(self) -> Where:
