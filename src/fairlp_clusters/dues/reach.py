@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-import fairlp
-
 from ..readers.pods import LACK_OF_ROOM, NEVER_DECIDED, OTHER_CONSTRAINTS
 from .dues import Dues
 from .jobs import AUDIT, WaitingJob
@@ -32,11 +30,8 @@ def givers(dues: Dues, t: int) -> np.ndarray:
     tree = dues.instance.tree
     if tree.quotas is not None:
         first_users = np.unique(shares.tenants.of, return_index=True)[1]
-        roots = [
-            next(iter(fairlp.queues.lineage(str(tree.paths[tree.of[n]]))[1:2]), "")
-            for n in first_users
-        ]
-        holds_more &= np.array([root == roots[t] for root in roots])
+        roots = np.array([tree.chain(int(tree.of[n]))[-2:][0] for n in first_users])
+        holds_more &= roots == roots[t]
     return np.flatnonzero(holds_more)
 
 

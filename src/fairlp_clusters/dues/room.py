@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -415,12 +414,3 @@ def placed_in_turn(room: Room, jobs: Sequence[WaitingJob]) -> Iterator[Turn]:
         if copies:
             started.add(job.name)
         yield Turn(k, placements, copies, room)
-
-
-def tasks_by_server(placements: Iterable[Placement]) -> Counter[int]:
-    """Return the tasks of placements by server."""
-    tasks: Counter[int] = Counter()
-    for placement in placements:
-        pairs = zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True)
-        tasks.update(dict(pairs))
-    return tasks

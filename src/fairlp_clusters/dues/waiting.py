@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .jobs import WaitingJob
-from .room import Obstacle, Placement, Room, placed_in_turn, tasks_by_server
+from .room import Obstacle, Placement, Room, placed_in_turn
 
 #: So many kinds of jobs of one tenant are tried, in the scheduler's order.
 _MOST_KINDS = 100
@@ -74,7 +74,10 @@ def waiting_of(
     obstacle = None
     if job is not None and (is_open[stopped[0]] or beside.place(job) is None):
         obstacle = beside.obstacle(job)
-    by_server = tasks_by_server(placements)
+    by_server: Counter[int] = Counter()
+    for placement in placements:
+        pairs = zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True)
+        by_server.update(dict(pairs))
     return Waiting(
         jobs=int(sum(job.copies for job in jobs)),
         tasks=int(sum(job.copies * job.size for job in jobs)),
@@ -83,7 +86,7 @@ def waiting_of(
         left_out=left_out,
         fitting_jobs=sum(fitting.values()),
         fitting_tasks=sum(tried[k].size * count for k, count in fitting.items()),
-        servers={i: count for i, count in by_server.most_common() if count},
+        servers=dict(by_server.most_common()),
         job=job,
         obstacle=obstacle,
     )

@@ -430,7 +430,6 @@ class KubernetesReader:
         cluster.no_verdict = "; ".join(
             self.schedulers.reasons(list(self.pods.values()), self.kueue, self.volcano)
         )
-        self.kueue.bar(cluster)
         self.volcano.put_deserved(cluster)
 
         for leaf in cluster.groups:

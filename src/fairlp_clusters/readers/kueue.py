@@ -24,7 +24,6 @@ from .cluster import (
     Notes,
     ReadEntry,
     Record,
-    Table,
     add_amounts,
     count_at,
     list_at,
@@ -194,8 +193,8 @@ class Kueue:
         #: Turns of Workloads and of pods without one, with namespace and name or owner, and LocalQueue.
         self._turns: list[tuple[_Turn, Key, str]] = []
         self._paths: dict[str, str] = {}
-        self._uncovered: Table = {}
-        self._ignored: set[str] = set()
+        #: Resources that no quota counts: pods run with them in queues that do not cover them.
+        self._ignored = {PODS}
         #: Roots of the cohorts in which admitted Workloads have pods that do not run.
         self._roots_with_held_quota: set[str] = set()
         #: Whether the manager's configuration has fair sharing on; None where it is not in the dump.
@@ -488,11 +487,17 @@ class Kueue:
         name = next(filter(None, names), "")
         local_queue = self._local_queues.get((pod.namespace, name))
         has_queue = local_queue is not None and local_queue.queue in self._queues
+        queue = local_queue.queue if local_queue and has_queue else ""
+        if queue and pod.node:
+            self._ignored |= self._uncovered(pod, queue)
         return pod._replace(
-            workload=key or (pod.namespace, pod.owner),
-            local_queue=name,
-            queue=local_queue.queue if local_queue and has_queue else "",
+            workload=key or (pod.namespace, pod.owner), local_queue=name, queue=queue
         )
+
+    def _uncovered(self, pod: Pod, queue: str) -> set[str]:
+        """Return the resources of a pod that a ClusterQueue does not cover."""
+        covered = {resource for resource, _ in self._queues[queue].quotas}
+        return {resource for resource, _ in pod.demand} - covered - self._ignored
 
     def _workload_key(self, pod: Pod) -> Key | None:
         """Return namespace and name of a pod's Workload; None for none.
@@ -553,10 +558,7 @@ class Kueue:
         )
 
     def placed(self, pod: Pod) -> Pod:
-        """Return a pod on the nodes of its ClusterQueue's flavors.
-
-        Resources that the queue does not cover are remembered for `bar`.
-        """
+        """Return a pod on the nodes of its ClusterQueue's flavors."""
         if not pod.queue:
             return pod
         queue = self._queues[pod.queue]
@@ -564,14 +566,10 @@ class Kueue:
         if not (pod.node or pod.gate or pod.has_quota):
             workload = None if pod.workload is None else self._workloads.get(pod.workload)
             gate = workload.pods[0].gate if workload and workload.is_of_pods else ""
+            uncovered = ", ".join(sorted(self._uncovered(pod, pod.queue)))
+            if uncovered:
+                gate = gate or f"ClusterQueue {pod.queue!r} does not cover {uncovered}"
             pod = pod._replace(gate=gate or self._stopped(pod) or self._excess(pod, 1))
-
-        covered = {PODS, *(resource for resource, _ in queue.quotas)}
-        uncovered = {resource: 0.0 for resource, _ in pod.demand if resource not in covered}
-        if uncovered:
-            self._uncovered.setdefault(self._path(pod.queue), {}).update(uncovered)
-            if pod.node:
-                self._ignored |= set(uncovered)
 
         # One flavor of each group of resources that the pod asks for, in every combination that it bears.
         choices = [
@@ -795,15 +793,13 @@ class Kueue:
         return Counter(self._flavors[flavor].labels for flavor in flavors)
 
     def _add_flavor_labels(self, cluster: Cluster) -> None:
-        """Add labels of flavors that no node has to the first node, without a value.
+        """Add labels of flavors that it lacks to the first node, without a value.
 
         Conditions of quotas may name only attributes that nodes have.
         """
-        node_labels = {key for node in cluster.nodes.values() for key in node.attributes}
-        flavor_labels = [line.key for flavor in self._flavors.values() for line in flavor.labels]
-        missing = {key: None for key in flavor_labels if key not in node_labels}
+        labels = {line.key: None for flavor in self._flavors.values() for line in flavor.labels}
         for name, node in list(cluster.nodes.items())[:1]:
-            cluster.nodes[name] = replace(node, attributes={**node.attributes, **missing})
+            cluster.nodes[name] = replace(node, attributes={**labels, **node.attributes})
 
     def _put_past(self, cluster: Cluster) -> None:
         """Put what LocalQueues have consumed on namespaces in ClusterQueues.
@@ -816,23 +812,6 @@ class Kueue:
                 total = cluster.past.setdefault((self._path(local_queue.queue), namespace), {})
                 for resource, mean in local_queue.consumed.items():
                     add_amounts(total, {resource: amount(resource, mean) / math.log(2)})
-
-    def bar(self, cluster: Cluster) -> None:
-        """Put caps of 0 on the resources that ClusterQueues do not cover.
-
-        A resource that pods of such a queue run with all the same has no cap.
-        """
-        for resource in sorted(self._ignored):
-            self._note(
-                "",
-                f"resource {resource!r}",
-                "pods run with it in ClusterQueues that do not cover it",
-                "no quota counts it there: so Kueue is configured",
-            )
-        for path, caps in self._uncovered.items():
-            cluster.queue(path).setdefault("cap", {}).update(
-                {resource: cap for resource, cap in caps.items() if resource not in self._ignored}
-            )
 
 
 def _stop_policy(spec: Record) -> str:

@@ -236,7 +236,10 @@ def test_a_resource_that_a_queue_does_not_cover_makes_its_workloads_inadmissible
     items += [workload("A", "A", 3, requests=requests), workload("more", "A", 3)]
     cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
     tasks = fairlp.allocate(cluster.instance, "kueue").totals
-    assert tasks.tolist() == pytest.approx([0, 3], rel=1e-9)
+    assert tasks.to_dict() == pytest.approx({"ml/more": 3}, rel=1e-9)
+    assert cluster.held[["user", "tasks", "reason"]].to_numpy().tolist() == [
+        ["ml/A", 3, "ClusterQueue 'A' does not cover nvidia.com/gpu"]
+    ]
 
 
 def test_what_runs_though_no_queue_covers_it_is_no_matter_of_quotas(tmp_path):
@@ -250,7 +253,7 @@ def test_what_runs_though_no_queue_covers_it_is_no_matter_of_quotas(tmp_path):
         written(tmp_path, *items, *running("A", 1, ["n1"], requests=requests))
     )
     assert fair(cluster)["all/A"] == pytest.approx(4, rel=1e-9)
-    assert said(cluster, "pods run with it in ClusterQueues that do not cover it")
+    assert cluster.held.empty
 
 
 def unmet(state, reserved="False"):
