@@ -61,14 +61,12 @@ def test_the_golden_dump(small):
             "queue": "shop",
             "tasks": 1,
             "since": "2026-01-01T00:00:00Z",
-            "priority": None,
         },
         {
             "user": "ml/train",
             "queue": "ml",
             "tasks": 1,
             "since": "2026-01-01T00:00:00Z",
-            "priority": None,
         },
     ]
     assert repr(page) == ("<Snapshot of kubernetes: 3 users, 2 servers>")
