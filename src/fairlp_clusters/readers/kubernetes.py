@@ -405,7 +405,6 @@ class KubernetesReader:
         cluster.tenant_noun = "queue" if self.has_queues else "namespace"
         self.quotas.fill(cluster, f"{WITHOUT_QUEUE}/" if self.has_queues else "")
 
-        self.volcano.put_rules(cluster)
         if not self.has_queues:
             cluster.preemption = "Kubernetes lets pods give way to pods of higher priority alone"
         places = self.places

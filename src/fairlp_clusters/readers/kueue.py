@@ -24,6 +24,7 @@ from .cluster import (
     Notes,
     ReadEntry,
     Record,
+    Table,
     add_amounts,
     count_at,
     list_at,
@@ -95,6 +96,9 @@ _NEW_TURN = ("PodsReadyTimeout", "AdmissionCheck")
 _FAILED_CHECKS = ("Retry", "Rejected")
 #: Reasons of QuotaReserved of Workloads that wait in vain.
 _REFUSALS = ("Inadmissible", "ExceedsMaxQuota")
+#: Words of Kueue where a flavor can never have so much, and where another could have it later.
+_TOO_LARGE = "> maximum capacity"
+_MAY_FIT = "unused quota"
 #: The kinds of a quota, and their fields.
 _KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
 #: The constraint of a ClusterQueue whose first Workload stops those behind it.
@@ -149,9 +153,8 @@ class _QuotaQueue(NamedTuple):
     """A ClusterQueue or cohort: its parent, its weight, and its quotas by resource and flavor.
 
     ``groups`` are resources with the flavors that they share; ``stopped`` is its stop policy (empty:
-    none), ``reclaims`` the policy by which it takes back what it lent, and ``has_status`` and
-    ``is_shared_fairly`` whether it has a status, and a weight or a share; ``is_strict`` is
-    whether the first of its Workloads stops those behind it.
+    none), ``has_status`` and ``is_shared_fairly`` are whether it has a status, and a weight or a
+    share, and ``is_strict`` whether the first of its Workloads stops those behind it.
     """
 
     parent: str
@@ -159,7 +162,6 @@ class _QuotaQueue(NamedTuple):
     quotas: dict[Column, Amounts]
     groups: list[tuple[Names, Names]]
     stopped: str = ""
-    reclaims: str = ""
     is_shared_fairly: bool = False
     has_status: bool = False
     is_strict: bool = False
@@ -193,6 +195,8 @@ class Kueue:
         #: Turns of Workloads and of pods without one, with namespace and name or owner, and LocalQueue.
         self._turns: list[tuple[_Turn, Key, str]] = []
         self._paths: dict[str, str] = {}
+        #: The most that queues may use, by path.
+        self._caps: Table = {}
         #: Resources that no quota counts: pods run with them in queues that do not cover them.
         self._ignored = {PODS}
         #: Roots of the cohorts in which admitted Workloads have pods that do not run.
@@ -277,7 +281,6 @@ class Kueue:
             groups,
             has_status=bool(manifest.get("status")),
             stopped=_stop_policy(spec),
-            reclaims=text_at(spec, "preemption", "reclaimWithinCohort"),
             is_shared_fairly="fairSharing" in {**spec, **mapping_at(manifest, "status")},
             is_strict=text_at(spec, "queueingStrategy") == "StrictFIFO",
         )
@@ -331,7 +334,9 @@ class Kueue:
             gate = "" if is_admitted else _checks(status, ("Pending", *_FAILED_CHECKS))
         elif not is_active:
             gate = "it is not active"
-        elif text_at(reserved, "reason") in _REFUSALS:
+        elif text_at(reserved, "reason") in _REFUSALS or (
+            _TOO_LARGE in message and _MAY_FIT not in message
+        ):
             gate = message
         elif not has_turn:
             time = text_at(status, "requeueState", "requeueAt")
@@ -594,68 +599,32 @@ class Kueue:
 
     def _stopped(self, pod: Pod) -> str:
         """Return why nothing more starts in the queues of a pod; empty where it may."""
-        local_queue = self._local_queues[pod.namespace, pod.local_queue]
-        policies = {
-            f"ClusterQueue {pod.queue!r}": self._queues[pod.queue].stopped,
-            f"LocalQueue {pod.local_queue!r}": local_queue.stopped,
-        }
-        texts = [
-            f"{name} is stopped (stopPolicy: {policies[name]})"
-            for name in policies
-            if policies[name]
-        ]
-        return next(iter(texts), "")
+        if policy := self._queues[pod.queue].stopped:
+            return f"ClusterQueue {pod.queue!r} is stopped (stopPolicy: {policy})"
+        if policy := self._local_queues[pod.namespace, pod.local_queue].stopped:
+            return f"LocalQueue {pod.local_queue!r} is stopped (stopPolicy: {policy})"
+        return ""
 
     def _excess(self, pod: Pod, count: int) -> str:
         """Return of which resource so many pods need more than their ClusterQueue can ever have.
 
-        The text is empty where some flavor of each resource could have room for them.
+        The text is empty where flavors together could have room for them: of each flavor, and of
+        limits of lending, Kueue's own words tell.
         """
-        columns = self._queues[pod.queue].quotas if pod.queue else ()
+        lineage = fairlp.queues.lineage(self._path(pod.queue)) if pod.queue else []
+        limits = [self._caps[path] for path in lineage if path in self._caps]
         for resource, demand in pod.demand:
-            flavors = [column for column in columns if column[0] == resource]
-            if resource == PODS or not flavors:
-                continue
             request = count * demand
-            most = max(self._most[self._path(pod.queue), column] for column in flavors)
-            if request > amount(resource, most):
-                unit = unit_of(resource)
+            most = min((caps[resource] for caps in limits if resource in caps), default=math.inf)
+            if request > most:
+                amounts = [
+                    quantity_text(number, resource, unit_of(resource)) for number in (request, most)
+                ]
                 return (
-                    f"{quantity_text(request, resource, unit)} at once, more than the "
-                    f"{quantity_text(amount(resource, most), resource, unit)} that ClusterQueue "
+                    f"{amounts[0]} at once, more than the {amounts[1]} that ClusterQueue "
                     f"{pod.queue!r} can ever have"
                 )
         return ""
-
-    @cached_property
-    def _most(self) -> dict[tuple[str, Column], Fraction]:
-        """The most that each queue can ever have of a column: A of ``models/trees/quotas.py``.
-
-        It is computed before there is an Instance, from S and K, in fractions.
-        """
-        quotas = {path: queue.quotas for path, queue, _ in self._rows()}
-        above = {step for path in quotas for step in fairlp.queues.lineage(path)[1:]}
-        paths = sorted(above, key=lambda path: path.count("/"))
-        most: dict[tuple[str, Column], Fraction] = {}
-        for column in {column for of_queue in quotas.values() for column in of_queue}:
-            amounts = {path: quotas.get(path, {}).get(column, {}) for path in paths}
-            owned = {path: amounts[path].get("nominal", Fraction(0)) for path in paths}
-            kept: Amounts = {}
-            for path in reversed(paths):
-                kept[path] = max(
-                    owned[path] - amounts[path].get("lending", owned[path]), Fraction(0)
-                )
-                parent = fairlp.queues.parent_of(path)
-                if parent in owned:
-                    owned[parent] += owned[path] - kept[path]
-            for path in paths:
-                most[path, column] = owned[path]
-                parent = fairlp.queues.parent_of(path)
-                if parent in owned:
-                    could_have = kept[path] + most[parent, column]
-                    limit = amounts[path].get("borrowing", could_have)
-                    most[path, column] = min(owned[path] + limit, could_have)
-        return most
 
     def _rows(self) -> Iterator[tuple[str, _QuotaQueue, bool]]:
         """Yield path and quotas of cohorts and ClusterQueues, and whether each is a cohort."""
@@ -724,9 +693,10 @@ class Kueue:
                 )
             if "/" not in path:
                 cluster.queue(path)["cap"] = in_units(total)
+        self._caps = {path: row["cap"] for path, row in cluster.queues.items() if "cap" in row}
 
     def _put_rules(self, cluster: Cluster) -> None:
-        """Put on a cluster whether what is lent is shared fairly, and who gives way to whom."""
+        """Put on a cluster whether what is lent is shared fairly."""
         if not self._queues:
             return
         queues = self._queues.values()
@@ -741,12 +711,6 @@ class Kueue:
                 "Kueue's fair sharing is off (its default; the queues have no weights and no weighted "
                 "shares, which they have where it is on)"
             )
-        policies: dict[str, Names] = {}
-        for name, queue in self._queues.items():
-            if queue.reclaims:
-                policies.setdefault(queue.reclaims, []).append(name)
-        rules = [f"{policy} of {', '.join(names)}" for policy, names in policies.items()]
-        cluster.preemption = f"reclaimWithinCohort is {', '.join(rules)}" if rules else ""
 
     def _put_queue(self, cluster: Cluster, path: str, queue: _QuotaQueue) -> None:
         """Put weight and quotas of a queue or cohort on its row; a root borrows nothing."""

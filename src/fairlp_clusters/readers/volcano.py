@@ -80,7 +80,7 @@ _ROUNDS = 1000
 class _Queue(NamedTuple):
     """A queue: its names and weights from below the root down, its parent, its limits.
 
-    ``state`` is that of its status; ``reclaimable`` is whether others take back what it borrows.
+    ``state`` is that of its status.
     """
 
     names: Texts
@@ -92,7 +92,6 @@ class _Queue(NamedTuple):
     cap: Floats
     where: Where
     state: str = ""
-    reclaimable: bool = True
 
 
 class _PodGroup(NamedTuple):
@@ -160,7 +159,6 @@ class Volcano:
             cap=in_units(quantities(mapping_at(spec, "capability"))),
             where=where,
             state=text_at(manifest, "status", "state"),
-            reclaimable=value_at(spec, "reclaimable", kind=bool, default=True),
         )
 
     def read_configuration(self, manifest: Record) -> bool:
@@ -369,19 +367,6 @@ class Volcano:
             row["cap"] = queue.cap
             row["guarantee"] = queue.guarantee
 
-    def put_rules(self, cluster: Cluster) -> None:
-        """Put on a cluster who gives way to whom, where the dump says something of it."""
-        if not self._queues:
-            return
-        kept = [name for name, queue in self._queues.items() if not queue.reclaimable]
-        rules = [f"reclaimable is false of {', '.join(kept)}"] if kept else []
-        if self._actions and "reclaim" not in self._actions:
-            rules.append(
-                "Volcano takes nothing back from queues that borrow (its actions have no reclaim: "
-                f"{', '.join(self._actions)})"
-            )
-        cluster.preemption = "; ".join(rules)
-
     def put_deserved(self, cluster: Cluster) -> None:
         """Guarantee queues what they deserve; for use when all pods are in the cluster.
 
@@ -390,6 +375,11 @@ class Volcano:
         """
         if not self._queues:
             return
+        if self._actions and "reclaim" not in self._actions:
+            cluster.preemption = (
+                "Volcano takes nothing back from queues that borrow (its actions have no reclaim: "
+                f"{', '.join(self._actions)})"
+            )
         plugin, reason = self._plugin
         cluster.plugin = plugin
         guaranteed: Table = {}
