@@ -278,24 +278,17 @@ class Room:
         users = self._largest_tasks_first(job)
         room = self
         for n, count in users:
-            obstacle = room._obstacle(n, count, job.one_a_node)
-            if obstacle is not None:
-                return obstacle
             placement = room._together(n, count, job.one_a_node, np.zeros_like(self.asleep))
             if placement is None:
-                break
+                return room._obstacle(n, count, job.one_a_node)
             room = room.beside([placement])
         return Obstacle("resource", int(self.instance.demands[users[0][0]].argmax()))
 
-    def _obstacle(self, n: int, count: int, one_a_node: bool) -> Obstacle | None:
-        """Return what stops so many tasks of a user at once; None where they have room."""
-        limits = [self._limit(n, count, lane) for lane, _ in self._lanes_of(n)]
-        open_masks = [
-            mask
-            for (_, mask), limit in zip(self._lanes_of(n), limits, strict=True)
-            if limit is None
-        ]
-        stopping = [limit for limit in limits if limit is not None]
+    def _obstacle(self, n: int, count: int, one_a_node: bool) -> Obstacle:
+        """Return what stops so many tasks of a user at once, which have no room."""
+        limits = [(mask, self._limit(n, count, lane)) for lane, mask in self._lanes_of(n)]
+        open_masks = [mask for mask, limit in limits if limit is None]
+        stopping = [limit for _, limit in limits if limit is not None]
         if not open_masks:
             return stopping[0]
         servers = self.servers_of(n, np.any(open_masks, axis=0))
@@ -306,10 +299,6 @@ class Room:
         tasks_alone = np.floor(alone.min(axis=1, initial=np.inf) + AUDIT)
         if (counts if one_a_node else tasks_alone * counts).sum() < count:
             return stopping[0] if stopping else Obstacle("nowhere")
-        for mask in open_masks:
-            tasks = self.tasks_on(n, servers[mask[servers]])
-            if (np.minimum(tasks, counts[mask[servers]]) if one_a_node else tasks).sum() >= count:
-                return None
 
         # The resource that is the scarcest on most servers, of those without room where there are any
         free = self.free[np.ix_(servers, demanded)] / demand[demanded]

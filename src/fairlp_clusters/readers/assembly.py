@@ -251,18 +251,13 @@ def _with_staying_tasks(
     hosts = np.flatnonzero(counts)
     is_open = np.array([not node.closed for node in nodes], dtype=bool)
     servers = [node for node in nodes if not node.closed]
-    taken = {node.name for node in nodes}
     for n in hosts.tolist():
         first, *others = [nodes[k] for k in np.flatnonzero(staying[n]).tolist()]
         name = f"{1 + len(others)} nodes" if others else first.name
         name = f"{name} ({rows[n].leaf.label}, no new tasks)"
-        while name in taken:
-            name += " "
-        taken.add(name)
         # what all of them have: quotas count by the labels of a flavor
         common = set(first.attributes.items()).intersection(*(n.attributes.items() for n in others))
-        attributes = {key: first.attributes[key] for key in first.attributes if key in dict(common)}
-        servers.append(Node(name, {}, attributes, first.closed or "no new tasks"))
+        servers.append(Node(name, {}, dict(sorted(common)), first.closed or "no new tasks"))
 
     amounts = np.maximum(offered - staying.T @ demands, 0.0)[is_open]
     of_hosts = np.diag(counts)[:, hosts]

@@ -196,11 +196,7 @@ class KubernetesReader:
             ("", "ResourceQuota"): self.quotas.add,
             ("", "ConfigMap"): self._read_config_map,
             **{("kueue.x-k8s.io", kind): read for kind, read in self.kueue.kinds.items()},
-            **{("scheduling.volcano.sh", kind): read for kind, read in self.volcano.kinds.items()},
-            **{
-                ("scheduling.x-k8s.io", kind): read
-                for kind, read in self.volcano.coscheduling.items()
-            },
+            **self.volcano.kinds,
             ("kueue.x-k8s.io", "AdmissionCheck"): self.schedulers.see_check,
             ("karpenter.sh", "NodePool"): self.pools.read,
         }

@@ -55,7 +55,6 @@ from .pods import (
     name_of,
     owner_of,
     place_of,
-    quantities,
     quantity,
     since_of,
     taints_of,
@@ -142,11 +141,10 @@ class _Workload(NamedTuple):
 
 
 class _LocalQueue(NamedTuple):
-    """A LocalQueue: its ClusterQueue, its stop policy, and the decayed mean of what it uses."""
+    """A LocalQueue: its ClusterQueue, and its stop policy."""
 
     queue: str
     stopped: str
-    consumed: Amounts
 
 
 class _QuotaQueue(NamedTuple):
@@ -218,20 +216,8 @@ class Kueue:
         queue = value_at(manifest, "spec", "clusterQueue", kind=str)
         if not queue:
             raise EntryError("it names no ClusterQueue")
-        local_queue = _LocalQueue(
-            queue,
-            _stop_policy(mapping_at(manifest, "spec")),
-            quantities(
-                mapping_at(
-                    manifest,
-                    "status",
-                    "fairSharing",
-                    "admissionFairSharingStatus",
-                    "consumedResources",
-                )
-            ),
-        )
-        self._local_queues[key_of(manifest)] = local_queue
+        policy = _stop_policy(mapping_at(manifest, "spec"))
+        self._local_queues[key_of(manifest)] = _LocalQueue(queue, policy)
 
     def _read_flavor(self, manifest: Record, file: str) -> None:
         spec = mapping_at(manifest, "spec")
@@ -664,7 +650,6 @@ class Kueue:
             pods = list(map(self.in_queue, workload.pods))
             self._workloads[key] = workload._replace(pods=pods)
         self._add_flavor_labels(cluster)
-        self._put_past(cluster)
         self._put_rules(cluster)
 
         nominal_below: dict[str, Amounts] = {}  # of each cohort, with its own
@@ -764,18 +749,6 @@ class Kueue:
         labels = {line.key: None for flavor in self._flavors.values() for line in flavor.labels}
         for name, node in list(cluster.nodes.items())[:1]:
             cluster.nodes[name] = replace(node, attributes={**labels, **node.attributes})
-
-    def _put_past(self, cluster: Cluster) -> None:
-        """Put what LocalQueues have consumed on namespaces in ClusterQueues.
-
-        Kueue prints means, in which the past fades by half in a half-life. So an amount is 1/ln 2 of
-        itself, times half-lives.
-        """
-        for (namespace, _), local_queue in self._local_queues.items():
-            if local_queue.queue in self._queues and local_queue.consumed:
-                total = cluster.past.setdefault((self._path(local_queue.queue), namespace), {})
-                for resource, mean in local_queue.consumed.items():
-                    add_amounts(total, {resource: amount(resource, mean) / math.log(2)})
 
 
 def _stop_policy(spec: Record) -> str:

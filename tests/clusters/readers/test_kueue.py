@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 import fairlp
@@ -371,19 +369,6 @@ def test_a_workload_that_names_its_node_may_run_on_that_node_only(tmp_path):
     )
     assert list(cluster.instance.servers) == ["n0", "n1"]
     assert cluster.instance.eligible.tolist() == [[False, True]]
-
-
-def test_what_local_queues_have_consumed_is_the_past_of_their_namespace(tmp_path):
-    """Kueue prints decayed means: 2 cores of a node of 8 are 0.25/ln 2 times half-lives. They are of the namespace's
-    two jobs in that ClusterQueue, a half each."""
-    cluster_queue, local_queue = queue("red", [group({"default": {"cpu": nominal(4)}})])
-    status = {"admissionFairSharingStatus": {"consumedResources": {"cpu": "2"}}}
-    local_queue["status"] = {"fairSharing": status}
-    items = [node("n1"), cluster_queue, local_queue, *running("red", 1, ["n1"])]
-    items += [workload("other", "red", 1)]
-    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
-    assert cluster.history.to_list() == pytest.approx([0.125 / math.log(2)] * 2)
-    assert cluster.fair_with_past().totals.to_list() == pytest.approx([1, 1])
 
 
 def pending(*reasons):
