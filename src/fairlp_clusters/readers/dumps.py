@@ -19,7 +19,7 @@ from .cluster import EntryError
 from .kubernetes import objects
 from .pods import name_of
 from .slurm_text import time_of
-from .sources import SLURM_CONFIG, files_of, is_json, members, scheduler_of_beginning
+from .sources import files_of, is_json, members, scheduler_of_beginning
 
 
 @dataclass(frozen=True)
@@ -147,23 +147,18 @@ def _have_node_in_common(files: Iterable[Path], others: Iterable[Path]) -> bool:
 
 
 #: Where a file has none of these, no node stands in it.
-_NODES = re.compile(r'"nodes"|"kind"\s*:\s*"Node(?:List)?"|^NodeName=', re.MULTILINE)
+_NODES = re.compile(r'"nodes"|"kind"\s*:\s*"Node(?:List)?"')
 #: So many files at either end of a folder show whether all are dumps.
 _LOOKED_AT = 4
 #: Where a file has none of these, no task stands in it.
-_TASKS = re.compile(r'"kind"\s*:\s*"Pod(?:List)?"|"(?:jobs|apps)"\s*:|^JobId=', re.MULTILINE)
-#: The names of nodes in what ``scontrol show nodes`` prints for people.
-_NODE_RECORDS = re.compile(r"^NodeName=(\S+)", re.MULTILINE)
+_TASKS = re.compile(r'"kind"\s*:\s*"Pod(?:List)?"|"(?:jobs|apps)"\s*:')
 
 
 def node_names(file: Path) -> Iterator[str]:
     """Yield the names of the nodes in a file of a scheduler."""
     scheduler = scheduler_of_beginning(file)
     text = read_text(file)
-    if scheduler is None or not _NODES.search(text):
-        return
-    if not is_json(text):
-        yield from _NODE_RECORDS.findall(text)
+    if scheduler is None or not is_json(text) or not _NODES.search(text):
         return
     if scheduler == "kubernetes":
         for manifest in objects(file):
@@ -257,8 +252,6 @@ def _told_by(file: Path) -> datetime | None:
     if scheduler_of_beginning(file) != "slurm":
         return None
     text = read_text(file)
-    if text.startswith(SLURM_CONFIG):
-        return time_in(text.partition("\n")[0])
     times = [time_of(int(number)) for number in _LAST_UPDATE.findall(text)]
     return max((datetime.fromisoformat(time) for time in times if time), default=None)
 

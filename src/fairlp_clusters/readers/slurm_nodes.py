@@ -31,18 +31,6 @@ _ASLEEP = frozenset(
     POWERED_DOWN POWERING_DOWN POWER_DOWN POWERING_UP POWER_UP POWER_SAVING POWER
     """.split()  # noqa: SIM905
 )
-#: The letters behind a state in a text, and the flags that they stand for.
-_SUFFIXES = {
-    "*": "NOT_RESPONDING",
-    "~": "POWERED_DOWN",
-    "#": "POWERING_UP",
-    "!": "POWER_DOWN",
-    "%": "POWERING_DOWN",
-    "$": "MAINTENANCE",
-    "@": "REBOOT_REQUESTED",
-    "^": "REBOOT_ISSUED",
-    "-": "PLANNED",
-}
 #: Backfill has planned a job on the node, and starts no other there that would delay it.
 _KEPT = "PLANNED"
 _SILENT = frozenset({"NOT_RESPONDING", "NO_RESPOND"})
@@ -64,19 +52,12 @@ class NodeState(NamedTuple):
 def node_state(words: Iterable[str]) -> NodeState:
     """Return what the states and flags of a node say.
 
-    >>> node_state(["IDLE", "CLOUD", "POWERED_DOWN"]), node_state(["idle~"]).asleep
-    (NodeState(closed='', asleep='POWERED_DOWN', is_reserved=False, kept=''), 'POWERED_DOWN')
+    >>> node_state(["IDLE", "CLOUD", "POWERED_DOWN"])
+    NodeState(closed='', asleep='POWERED_DOWN', is_reserved=False, kept='')
     >>> node_state(["IDLE", "DRAIN", "POWERED_DOWN"]).closed
     'DRAIN'
     """
-    states: list[str] = []
-    for word in words:
-        state = word.upper()
-        flags = []
-        while state[-1:] in _SUFFIXES:
-            flags.append(_SUFFIXES[state[-1]])
-            state = state[:-1]
-        states += [state, *flags]
+    states = [word.upper() for word in words]
     asleep = [state for state in states if state in _ASLEEP]
     closed = [state for state in states if state in _CLOSED]
     if "COMPLETING" in states and not {"ALLOCATED", "MIXED"} & set(states):

@@ -45,8 +45,8 @@ _KEYS = {
 }
 #: How ``scontrol show config`` begins.
 SLURM_CONFIG = "Configuration data as of"
-#: How records of ``scontrol show …`` begin, as text.
-SLURM_RECORDS = ("NodeName=", "JobId=", "LicenseName=", "PartitionName=")
+#: How records of ``scontrol show …`` begin, as text, which is not read.
+_SLURM_RECORDS = ("NodeName=", "JobId=", "LicenseName=")
 #: The elements at the top of settings of YARN, as XML.
 _YARN_XML = re.compile(r"<(configuration|allocations)[\s>/]")
 #: So many letters at the beginning of a file tell what XML it is,
@@ -125,11 +125,6 @@ def is_xml(text: str) -> bool:
     return text.lstrip()[:1] == "<"
 
 
-def is_slurm_qos(text: str) -> bool:
-    """Whether a text is a table of QOS, as ``sacctmgr show qos --parsable2`` prints it."""
-    return {"Name", "Preempt"} <= set(text.lstrip("\n").partition("\n")[0].strip().split("|"))
-
-
 def scheduler_of(path: Path) -> str | None:
     """Return the scheduler whose tools wrote a file, None where its content does not show it.
 
@@ -145,9 +140,8 @@ def scheduler_of(path: Path) -> str | None:
         header = text.lstrip("\n").partition("\n")[0]
         if header.startswith(("apiVersion:", "---")):
             return "kubernetes"  # YAML, whose reader says what to print instead
-        if header.startswith((SLURM_CONFIG, *SLURM_RECORDS)) or is_slurm_qos(text):
-            return "slurm"
-        return "slurm" if "|" in header and "Account" in header else None
+        is_table = "|" in header and "Account" in header
+        return "slurm" if is_table or header.startswith((SLURM_CONFIG, *_SLURM_RECORDS)) else None
     for key, value in members(text, path):
         if key == "nodes" and isinstance(value, dict) and ("node" in value or not value):
             return "yarn"
@@ -191,11 +185,17 @@ def scheduler_of_beginning(path: Path) -> str | None:
     return (_SCHEDULERS.get(match[1].decode()) if match else None) or scheduler_of(path)
 
 
-_OF_JOBS = "squeue --json (or scontrol show job -d)"
-_OF_NODES = "scontrol show nodes --json (or scontrol show node)"
+_OF_JOBS = "squeue --json"
+_OF_NODES = "scontrol show nodes --json"
+OF_ACCOUNTS = "sacctmgr show assoc --json"
 #: The first letters of tables for people, and the command that prints the same for programs.
 _FOR_PEOPLE = {
     "JOBID": _OF_JOBS,
+    "JobId=": _OF_JOBS,
+    "NodeName=": _OF_NODES,
+    "LicenseName=": "scontrol show licenses --json",
+    "Account": OF_ACCOUNTS,
+    "Cluster": OF_ACCOUNTS,
     "ACCOUNT|": _OF_JOBS,
     "PARTITION": _OF_NODES,
     "NODELIST": _OF_NODES,
@@ -207,7 +207,7 @@ _FOR_PEOPLE = {
 
 
 def advice(path: Path) -> str:
-    """Return what to print in place of a table for people; empty for a file of another kind."""
+    """Return what to print in place of a table for people; empty for a text of another kind."""
     start = read_text(path).lstrip()[:80]
     for prefix, command in _FOR_PEOPLE.items():
         if start.startswith(prefix):

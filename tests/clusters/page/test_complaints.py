@@ -673,8 +673,8 @@ def test_licences_hold_jobs_and_are_told(tmp_path):
         slurm_job(1, "bob", 4, "n0", licenses="matlab:1"),
         slurm_job(2, "ann", 4, licenses="matlab:1", state_reason="Licenses"),
     ]
-    text = "LicenseName=matlab\n    Total=1 Used=1 Free=0 Reserved=0 Remote=no\n"
-    lines = slurm_lines(tmp_path, FOUR, jobs, licenses=text)
+    licence = {"LicenseName": "matlab", "Total": 1, "Used": 1, "Free": 0}
+    lines = slurm_lines(tmp_path, FOUR, jobs, licenses=json.dumps({"licenses": [licence]}))
     assert lines[0].startswith("Fair: ")
     assert lines[1:3] == [
         "Not runnable yet, and owed nothing: 1 task (licence matlab: needs 1, 0 of 1 free: 1).",

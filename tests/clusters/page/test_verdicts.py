@@ -260,31 +260,3 @@ def test_why_jobs_fit_nowhere_is_in_the_words_of_slurm(tmp_path):
         "lab/old": "the nodes that it may be on take no new tasks",
     }
     assert waiting["message"].tolist() == ["Resources", "", ""]
-
-
-def test_both_verdicts_are_there_where_the_dump_has_past_use(tmp_path):
-    """ann and bob run two of four jobs of 4 CPUs each, and both wait: fair now, a half each.
-
-    ann had the whole cluster for one half-life, of which a half still counts: 0.5 + x = y and
-    x + y = 1 give a quarter and three, so that bob is one job short.
-    """
-    jobs = slurm_jobs("ann", 4, "n1", count=2) + slurm_jobs("bob", 4, "n1", count=2, first=10)
-    jobs += slurm_jobs("ann", 4, count=2, first=20) + slurm_jobs("bob", 4, count=2, first=30)
-    folder = slurm_folder(tmp_path, [slurm.node("n1")], jobs)
-    usage = [("root", "", 16), (" lab", "", 16), ("  lab", "ann", 16), ("  lab", "bob", 0)]
-    lines = [f"{account}|{user}|1|{86400 * days}" for account, user, days in usage]
-    table = "\n".join(["Account|User|RawShares|RawUsage", *lines])
-    (folder / "sshare.txt").write_text(table, encoding="utf-8")
-    config = "Configuration data as of 2026-01-01\nPriorityDecayHalfLife = 1-00:00:00\n"
-    (folder / "config.txt").write_text(config, encoding="utf-8")
-
-    verdict = judged(folder)
-    assert verdict.is_fair
-    assert (
-        "Counting past use, which fades by half in each half-life, these lack tasks of their dues: "
-        "lab/bob (1 task)."
-    ) in lines_of(verdict)
-    shares = fair_shares.tenants(verdict)["fair_share_with_past"].round(9).to_dict()
-    assert shares == {"lab/ann": 0.25, "lab/bob": 0.75}
-    text = fairlp_clusters.report(folder, tmp_path / "page.html").read_text("utf-8")
-    assert "due with past" in text and "Past use does not count" not in text

@@ -17,12 +17,3 @@ def test_settings_of_preemption_are_told_as_they_stand(tmp_path):
         "PreemptType=preempt/qos, PreemptMode=REQUEUE, PreemptExemptTime=01:00:00 (scontrol show config)"
     )
     assert preemption(tmp_path, Other="1") == ""
-
-
-def test_tables_of_qos_and_partitions_are_no_fault_of_a_dump(tmp_path):
-    texts = {
-        "qos": "Name|Priority|Preempt|PreemptMode\nlow|0||cluster\n",
-        "partitions": "PartitionName=cpu PriorityTier=1 PreemptMode=REQUEUE\n",
-    }
-    cluster = read_cluster(tmp_path, [node("n1")], [job(1)], **texts)
-    assert cluster.notes.table().empty and cluster.preemption == ""
