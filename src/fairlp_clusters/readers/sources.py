@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +219,7 @@ def members(text: str, path: Path) -> Iterator[tuple[str, Any]]:
     """
     try:
         position = _skip_blanks(text, 0)
-        decode = _decoder(text)
+        decode = _decode if _has_long_number(text) else _decode_short_numbers
         while position < len(text):
             if text[position] == "[":
                 position = yield from _entries(text, position, "", decode)
@@ -279,13 +275,6 @@ def _object(text: str, position: int, decode: Decode) -> Generator[tuple[str, An
         if _expect(text, position, ",}") == "}":
             return position + 1
         position = _skip_blanks(text, position + 1)
-
-
-def _decoder(text: str) -> Decode:
-    """Return what reads the entries of lists in a text."""
-    decode = _decode if _has_long_number(text) else _decode_short_numbers
-    memory = _MEMORY.get()
-    return decode if memory is None else partial(memory.decoded, decode)
 
 
 def _entries(
@@ -353,87 +342,3 @@ _MANY_DIGITS = re.compile(r"[0-9]{9}")
 def _has_long_number(text: str) -> bool:
     """Whether a text may have a whole number of 200 digits or more."""
     return _MANY_DIGITS.search(text[::_STEP]) is not None
-
-
-# Several dumps of one cluster: most entries are the same in the next.
-
-
-class KeptEntry(Record):
-    """An entry of a list, and what its reader made of it where the same holds in every dump."""
-
-    result: Any = None
-
-    def keep(self, result: Any) -> None:
-        """Keep the result for the next dump; of the entry itself only its kind is read again."""
-        self.result = result
-        kind = self.get("kind")
-        self.clear()
-        self["kind"] = kind
-
-
-class KnownEntries:
-    """Entries of the dump before: where the text of one stands again, it is not read again.
-
-    Only entries with a result are kept.
-    """
-
-    def __init__(self) -> None:
-        self._before: list[tuple[str, KeptEntry]] = []
-        self._now: list[tuple[str, KeptEntry]] = []
-        self._position_of: dict[str, int] = {}
-        self._next = 0
-        self._latest: tuple[str, KeptEntry] | None = None
-
-    @contextmanager
-    def of_next_dump(self) -> Iterator[None]:
-        """Read what is inside with the entries of the dump before."""
-        self._before = self._now
-        self._position_of = {text: k for k, (text, _) in enumerate(self._before)}
-        self._now = []
-        self._next = 0
-        token = _MEMORY.set(self)
-        collects = gc.isenabled()
-        gc.disable()  # entries are trees: the search for cycles among them only takes time
-        try:
-            yield
-        finally:
-            self._put_latest()
-            _MEMORY.reset(token)
-            if collects:
-                gc.enable()
-
-    def decoded(self, decode: Decode, text: str, position: int) -> tuple[Any, int]:
-        """Return the value at a position and where it ends.
-
-        The next entry is the one that came next before, or the one after it. A mapping ends with its
-        own bracket, so that a text that begins with one has it.
-        """
-        self._put_latest()
-        for known in self._before[self._next : self._next + 2]:
-            if text.startswith(known[0], position):
-                return self._again(known), position + len(known[0])
-        value, end = decode(text, position)
-        if not isinstance(value, dict):
-            return value, end
-        entry_text = text[position:end]
-        k = self._position_of.get(entry_text)
-        if k is not None:
-            return self._again(self._before[k]), end
-        entry = KeptEntry(value)
-        self._latest = (entry_text, entry)
-        return entry, end
-
-    def _again(self, known: tuple[str, KeptEntry]) -> KeptEntry:
-        """Return an entry of before, and expect the one behind it."""
-        self._latest = known
-        self._next = self._position_of[known[0]] + 1
-        return known[1]
-
-    def _put_latest(self) -> None:
-        """Keep the latest entry, which is read now, if it has a result."""
-        if self._latest is not None and self._latest[1].result is not None:
-            self._now.append(self._latest)
-        self._latest = None
-
-
-_MEMORY: ContextVar[KnownEntries | None] = ContextVar("memory", default=None)
