@@ -19,7 +19,7 @@ from kubernetes_dumps import node, pod, written
 
 MOVED = {
     **dict.fromkeys(
-        ["Period", "Snapshot", "blockers", "charts", "fair_shares", "period", "report"], "clusters"
+        ["Period", "Snapshot", "blockers", "fair_shares", "period", "report"], "clusters"
     ),
     **dict.fromkeys(["snapshot"], "clusters"),
     **dict.fromkeys(

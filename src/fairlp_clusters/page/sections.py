@@ -16,6 +16,13 @@ from ..dues.words import holders_text, jobs_text
 from ..tables import Column, Table, counted, table_of
 
 
+class Picture(NamedTuple):
+    """SVG, and what it shows, in words."""
+
+    svg: str
+    description: str
+
+
 class Section(NamedTuple):
     """A section of the page; folded tables open at a click."""
 
@@ -25,7 +32,7 @@ class Section(NamedTuple):
     paragraphs: Sequence[str] = ()
     tables: Sequence[Table] = ()
     folded: Sequence[Table] = ()
-    charts: Sequence[str] = ()
+    picture: Picture | None = None
     notes: Sequence[str] = ()
 
 
@@ -244,7 +251,6 @@ def _queues(dues: Dues) -> Section:
         "Queues",
         "Shares by queue",
         tables=[table],
-        charts=["queues"],
         notes=[f"Queues without tasks are left out: {idle:,}."] if idle else [],
     )
 
@@ -277,7 +283,7 @@ def user_table(dues: Dues) -> Table:
 def _users(dues: Dues) -> Section:
     noun = dues.facts.tenants.noun
     title = "Shares by user" if noun == "user" else f"Inside each {noun}"
-    return Section("users", "Users", title, tables=[user_table(dues)], charts=["users"])
+    return Section("users", "Users", title, tables=[user_table(dues)])
 
 
 def _reading(dues: Dues) -> Section:
