@@ -114,7 +114,7 @@ def test_commands_that_cannot_be_imported_are_left_out_with_a_warning(tmp_path, 
 
 
 def test_a_report_says_which_package_is_missing_before_it_reads_the_dump(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     outcome = run(
         "report", tmp_path / "nowhere.json", "-o", tmp_path / "p.html", code=ExitCode.SOLVER
     )
