@@ -89,7 +89,6 @@ class Facts:
     tenants: Tenants = None  # type: ignore[assignment]
     jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
     plugin: str = ""
-    history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
     waiting_jobs: list[WaitingJob] = None  # type: ignore[assignment]
     asleep: np.ndarray = None  # type: ignore[assignment]
     kept: np.ndarray = None  # type: ignore[assignment]
@@ -310,7 +309,6 @@ _OF_THE_DUMP = (
     "shares",
     "jobs",
     "plugin",
-    "history",
     "preemption",
     "no_fair_sharing",
     "no_verdict",

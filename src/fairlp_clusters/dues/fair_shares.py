@@ -60,8 +60,7 @@ def fair_shares(
         tasks ``waiting``, and ``owed`` (those that wait and that the tenant lacks of its fair
         share). A queue also has ``level``, ``users``, ``weight`` and ``cap``; a user of a dump
         ``tenant``. By tenant, the table of the verdict (``fairlp_clusters.verdict``) with these
-        figures, and ``sizes``, the number of its classes of equal tasks; where the dump has past use,
-        ``fair_share_with_past`` and ``owed_with_past`` count it.
+        figures, and ``sizes``, the number of its classes of equal tasks.
 
     Raises
     ------
@@ -143,10 +142,6 @@ def tenants(verdict: Verdict) -> pd.DataFrame:
         "waiting": of.sums(dues.waiting),
         "owed": of.sums(shares.owed),
     }
-    with_past = dues.shares_with_past
-    if with_past is not None:
-        columns["fair_share_with_past"] = with_past.fair_share
-        columns["owed_with_past"] = of.sums(with_past.owed)
     figures = pd.DataFrame(columns, index=pd.Index(of.names, name="tenant", dtype=object))
     return figures.join(verdict.table.drop(columns=["has", "due"]))
 

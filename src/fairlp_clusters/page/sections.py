@@ -104,12 +104,6 @@ def tenant_table(verdict: Verdict) -> Table:
         Column("why", "by what is free", "words", "Room now, beside what runs, and what stops the rest"),
         Column("held", "held beyond dues by", "words", "What it is short of"),
     ]  # fmt: skip
-    if dues.shares_with_past is not None:
-        about = "With past use counted, which fades by half in each half-life"
-        frame["past"] = pd.Series(
-            dues.shares_with_past.fair_share, verdict.dues.facts.tenants.names
-        )
-        columns.insert(3, Column("past", "due with past", "percent", about))
     return Table("tenant-table", f"{noun.capitalize()}s", frame, columns)
 
 
@@ -215,8 +209,6 @@ _SCHEDULER_SHARES = (
     Column("deserved", kind="share", about="by the plugin of Volcano that shares among queues"),
     Column("weighted_share", about="dominant resource share in thousandths, over the weight"),
     Column("told", about="the same, as Kueue prints it"),
-    Column("usage", about="decayed, as Slurm prints it"),
-    Column("fairshare", about="Slurm's own factor of that usage, 1 without use"),
 )
 
 

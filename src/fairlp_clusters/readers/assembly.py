@@ -13,7 +13,6 @@ import pandas as pd
 from fairlp import Allocation, Instance, formulations
 from fairlp.errors import InstanceError, TooLargeError
 
-from ..dues.past import history_of
 from .cluster import (
     Cluster,
     Job,
@@ -133,7 +132,6 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
         ),
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
         plugin=cluster.plugin,
-        history=history_of(instance, [row.leaf.owner for row in rows], cluster.past),
         waiting_jobs=_waiting_jobs(runnable_jobs, rows),
         asleep=_states({node.name: node.asleep for node in servers}),
         kept=_states({node.name: node.kept for node in servers}),

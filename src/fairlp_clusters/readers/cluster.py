@@ -337,8 +337,6 @@ class Cluster:
         #: What queues deserve, by queue, as Volcano has it, and the plugin that says so.
         self.deserved: Table = {}
         self.plugin = ""
-        #: Decayed use by queue and namespace (empty: the whole queue), in amounts times half-lives.
-        self.past: dict[Key, Floats] = {}
         #: Jobs that wait, and the tasks of those that run and came at once, by name.
         self.waiting_jobs: list[Job] = []
         self.running_jobs: dict[str, Counter[Leaf]] = defaultdict(Counter)

@@ -55,7 +55,6 @@ from .pods import (
     name_of,
     owner_of,
     place_of,
-    quantities,
     quantity,
     since_of,
     taints_of,
@@ -144,11 +143,10 @@ class _Workload(NamedTuple):
 
 
 class _LocalQueue(NamedTuple):
-    """A LocalQueue: its ClusterQueue, its stop policy, and the decayed mean of what it uses."""
+    """A LocalQueue: its ClusterQueue, and its stop policy."""
 
     queue: str
     stopped: str
-    consumed: Amounts
 
 
 class _QuotaQueue(NamedTuple):
@@ -235,20 +233,11 @@ class Kueue:
         queue = value_at(manifest, "spec", "clusterQueue", kind=str)
         if not queue:
             raise EntryError("it names no ClusterQueue")
-        local_queue = _LocalQueue(
-            queue,
-            _stop_policy(mapping_at(manifest, "spec")),
-            quantities(
-                mapping_at(
-                    manifest,
-                    "status",
-                    "fairSharing",
-                    "admissionFairSharingStatus",
-                    "consumedResources",
-                )
-            ),
-        )
-        self._local_queues[key_of(manifest)] = local_queue
+        if mapping_at(manifest, "status", "fairSharing", "admissionFairSharingStatus"):
+            place = f"LocalQueue {name_of(manifest)!r}"
+            self._note(file, place, "it counts past use", "that does not count in what is fair now")
+        stopped = _stop_policy(mapping_at(manifest, "spec"))
+        self._local_queues[key_of(manifest)] = _LocalQueue(queue, stopped)
 
     def _read_flavor(self, manifest: Record, file: str) -> None:
         spec = mapping_at(manifest, "spec")
@@ -739,7 +728,6 @@ class Kueue:
         """Put weights, guarantees, caps and quotas on the queues of a cluster."""
         self._add_flavor_labels(cluster)
         self._put_usage(cluster)
-        self._put_past(cluster)
         self._put_rules(cluster)
 
         nominal_below: dict[str, Amounts] = {}  # of each cohort, with its own
@@ -859,18 +847,6 @@ class Kueue:
                 total = cluster.admitted.setdefault(self._path(workload.queue), {})
                 for (resource, flavor), usage in workload.usage.items():
                     add_amounts(total, {self._column(resource, flavor): amount(resource, usage)})
-
-    def _put_past(self, cluster: Cluster) -> None:
-        """Put what LocalQueues have consumed on namespaces in ClusterQueues.
-
-        Kueue prints means, in which the past fades by half in a half-life. So an amount is 1/ln 2 of
-        itself, times half-lives.
-        """
-        for (namespace, _), local_queue in self._local_queues.items():
-            if local_queue.queue in self._queues and local_queue.consumed:
-                total = cluster.past.setdefault((self._path(local_queue.queue), namespace), {})
-                for resource, mean in local_queue.consumed.items():
-                    add_amounts(total, {resource: amount(resource, mean) / math.log(2)})
 
     def bar(self, cluster: Cluster) -> None:
         """Put caps of 0 on the resources that ClusterQueues do not cover.

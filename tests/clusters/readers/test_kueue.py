@@ -404,17 +404,15 @@ def test_a_workload_that_names_its_node_may_run_on_that_node_only(tmp_path):
     assert cluster.instance.eligible.tolist() == [[False, True]]
 
 
-def test_what_local_queues_have_consumed_is_the_past_of_their_namespace(tmp_path):
-    """Kueue prints decayed means: 2 cores of a node of 8 are 0.25/ln 2 times half-lives. They are of the namespace's
-    two jobs in that ClusterQueue, a half each."""
+def test_past_use_does_not_count_and_is_noted(tmp_path):
     cluster_queue, local_queue = queue("red", [group({"default": {"cpu": nominal(4)}})])
     status = {"admissionFairSharingStatus": {"consumedResources": {"cpu": "2"}}}
     local_queue["status"] = {"fairSharing": status}
     items = [node("n1"), cluster_queue, local_queue, *running("red", 1, ["n1"])]
-    items += [workload("other", "red", 1)]
-    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
-    assert cluster.history.to_list() == pytest.approx([0.125 / math.log(2)] * 2)
-    assert cluster.fair_with_past().totals.to_list() == pytest.approx([1, 1])
+    snapshot = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert said(snapshot, "it counts past use") == [
+        ("LocalQueue 'red'", "that does not count in what is fair now")
+    ]
 
 
 def test_a_workload_that_fits_one_of_two_flavors_waits(tmp_path):
