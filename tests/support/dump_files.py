@@ -96,7 +96,7 @@ def yarn():
     user = {"username": "ann", "userResourceLimit": {"memory": 2048, "vCores": 2}}
     queue = {"queueName": "a", "capacity": 50.0, "userLimitFactor": 1.0, "users": {"user": [user]}}
     capacity = copy.deepcopy(yarn_dumps.CAPACITY) | {"queues": {"queue": [queue]}}
-    setting = {"key": "yarn.scheduler.capacity.user-limit-factor", "value": "2"}
+    setting = {"key": "yarn.scheduler.capacity.resource-calculator", "value": "own"}
     return {
         "0.json": {"properties": [setting]},
         "a.json": {"nodes": {"node": [yarn_dumps.node("n1", (2048, 2))]}},
