@@ -147,7 +147,7 @@ def allox(instance: Instance, steps: Any = None) -> Model:
     k = Index("k", range(1, len(n) + 1), "position from the end")
     model = Model("AlloX", ALLOX, (n, i, k))
     numbers = job_steps(instance, steps)
-    times = quotients(numbers[:, None], rates_alone(instance))
+    times = job_times(instance, numbers)
     p = model.parameter("p", (n, i), times, "time that n takes on a device of kind i")
     m = model.parameter("m", i, instance.counts, "devices of kind i")
     s = model.parameter("S", n, numbers, "tasks that n has left")
@@ -179,6 +179,11 @@ def allox_as_written(
 def job_steps(instance: Instance, steps: Any) -> np.ndarray:
     """Return the steps that each job has left, above 0; 1 where they are left out."""
     return np.ones(len(instance.users)) if steps is None else steps_of(instance, steps)
+
+
+def job_times(instance: Instance, steps: np.ndarray) -> np.ndarray:
+    """Return the time that each job takes on a device of each kind, 0 where it may not run: (N, K)."""
+    return np.asarray(quotients(steps[:, None], rates_alone(instance)))
 
 
 def shockwave(instance: Instance, earlier_progress: Any = None) -> Model:

@@ -81,7 +81,7 @@ def packed(
         return None
     demands = instance.demands[users]
     on_each = sparse.eye_array(len(free))
-    on_all = np.ones((1, len(free)))
+    on_all = sparse.coo_array(np.ones((1, len(free))))
     tasks = np.array([job.tasks[n] for n in users], dtype=float)
 
     # Rows over x, those over y, lower and upper sides

@@ -145,8 +145,8 @@ def verdict(
     >>> import fairlp, fairlp_clusters
     >>> two = fairlp.Instance.from_arrays([[1], [1]], [[4]], users=["A", "B"])
     >>> verdict = fairlp_clusters.verdict(two, observed=[[3], [1]])
-    >>> print(verdict.is_fair, verdict.table.loc["B", ["has", "due", "short_jobs"]].to_dict())
-    False {'has': 0.25, 'due': 0.5, 'short_jobs': 1}
+    >>> print(verdict.is_fair, verdict.table.loc["B", ["has", "due"]].to_dict())
+    False {'has': 0.25, 'due': 0.5}
     """
     facts = adjusted(facts_of(given, observed), weights, exclude)
     return Verdict.of(Dues.of(facts, mechanism, **options))

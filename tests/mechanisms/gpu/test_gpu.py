@@ -13,6 +13,7 @@ import gpu_oracle as oracle
 from fairlp import Instance
 from fairlp.formulations import gpu
 from fairlp.mechanisms.allocation import altered
+from fairlp.mechanisms.gpu.schedule import JobSchedule
 from fairlp.tolerances import AGREEMENT, AUDIT, SHRINKING_MARGIN
 from profiles import by_day, many
 
@@ -327,6 +328,25 @@ def test_a_schedule_that_is_not_the_best_is_not_certified():
     proof = altered(allocation, tasks_array=together).certify()
     assert proof.message == "not optimal: the objective is 3, and 2 is possible"
     assert not altered(allocation, tasks_array=allocation.tasks_array / 2).certify()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_schedule_is_certified_just_where_its_sum_is_the_least(seed):
+    rng = np.random.default_rng(seed)
+    rates, counts, _ = drawn(seed)
+    steps = rng.integers(1, 4, len(rates)).astype(float)
+    instance = cluster(rates, counts)
+    best = fairlp.allocate(instance, "allox", steps=steps)
+    least = oracle.least_sum_of_completion_times(rates, counts, steps)
+    for _ in range(10):
+        kinds = np.where(rates.any(axis=1), (rates > 0) * rng.random(rates.shape), -1).argmax(
+            axis=1
+        )
+        kinds[~rates.any(axis=1)] = -1
+        schedule = JobSchedule.of(instance, steps, kinds)
+        proof = altered(best, tasks_array=schedule.tasks).certify()
+        assert proof.holds == (schedule.ends.sum() <= least * (1 + 1e-9)), proof.message
+        assert proof.holds or f"{best.picks.end.sum():.12g} is possible" in proof.message
 
 
 # Shockwave

@@ -26,6 +26,7 @@ from ..allocation import Allocation, within_capacity
 from ..concave_proof import columns_at, proof_of_columns, prove_columns
 from ..mechanism import MethodCall, TasksResult
 from ..validation import differences
+from .assignment import bound_on_sum, kinds_of_least_sum
 from .schedule import JobSchedule
 
 # OEF: one linear program, of which several allocations may be optimal.
@@ -88,6 +89,44 @@ def allox(call: MethodCall) -> TasksResult:
     )
 
 
+def allox_by_assignment(call: MethodCall) -> TasksResult:
+    """Assign jobs to positions by the Hungarian method, and prove the sum by prices of positions."""
+    instance = call.instance
+    steps = gpu.job_steps(instance, call.parameters.get("steps"))
+    times = gpu.job_times(instance, steps)
+    schedule = JobSchedule.of(instance, steps, kinds_of_least_sum(times, instance.counts))
+    with call.phase("check"):
+        proof = _proof_of_schedule(schedule)
+    return TasksResult(
+        schedule.tasks,
+        tasks_per_level=schedule.tasks_per_level,
+        gap=proof.gap,
+        picks=schedule.table,
+        certificate=proof,
+    )
+
+
+def _proof_of_schedule(schedule: JobSchedule) -> Proof:
+    """Return whether the sum of completion times of a schedule is the least."""
+    if not len(schedule.users):
+        return Proof(True, _NOTHING_RUNS)
+    instance = schedule.instance
+    times = gpu.job_times(instance, schedule.steps)
+    bound = bound_on_sum(
+        times[schedule.users], instance.counts, schedule.servers, schedule.positions
+    )
+    total = schedule.ends.sum()
+    gap = max((total - bound) / total, 0.0)
+    if gap <= VERIFIED:
+        return Proof(True, f"optimal, proved (no schedule's sum is below {bound:.12g})", gap)
+    kinds = kinds_of_least_sum(times, instance.counts)
+    least = JobSchedule.of(instance, schedule.steps, kinds).ends.sum()
+    if least < total * (1 - VERIFIED):
+        message = f"not optimal: the objective is {total:.12g}, and {least:.12g} is possible"
+        return Proof(False, message, gap)
+    return Proof(False, f"not proved: prices of positions leave a gap of {gap:.1e}", gap)
+
+
 def _is_whole(solution: Solution) -> bool:
     """Whether every column is 0 or 1: each vertex is, and no point between two of them."""
     y = solution.require_point()
@@ -119,6 +158,8 @@ def prove_allox(allocation: Allocation, exact: bool = False) -> Proof:
     errors = differences(allocation.tasks_array.ravel(), schedule.tasks.ravel())
     if errors.max(initial=0.0) > AGREEMENT:
         return Proof(False, "no schedule has these tasks", float(errors.max()))
+    if not exact:
+        return _proof_of_schedule(schedule)
     model = _formulated(gpu.allox, allocation)
     written = partial(gpu.allox_as_written, allocation.instance, schedule.steps)
     return _prove_columns(model, {"y": schedule.places}, exact, written)

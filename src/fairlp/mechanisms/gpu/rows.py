@@ -41,7 +41,10 @@ ROWS = (
         gpu.ALLOX,
         gpu.allox,
         normalisers.containerized,
-        (Method("lp", methods.allox, cost="one LP of N²K columns", solves=True),),
+        (
+            Method("assignment", methods.allox_by_assignment, cost="N³K steps, N²K numbers"),
+            Method("lp", methods.allox, cost="one LP of N²K columns", solves=True),
+        ),
         (),
         (*_DOMAIN, EQUAL_WEIGHTS),
         options=("steps",),

@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from ...formulations.gpu import rates_alone
-from ...models.instances.arithmetic import quotients
+from ...formulations.gpu import job_times
 from ...models.instances.instance import Instance
 
 
@@ -52,7 +51,7 @@ class JobSchedule:
         kinds : ndarray of int, shape (N,)
             Position of the row of servers; −1 for a job that runs nowhere.
         """
-        times = quotients(steps[:, None], rates_alone(instance))
+        times = job_times(instance, steps)
         turns: list[tuple[float, ...]] = []
         for i, count in enumerate(instance.counts.tolist()):
             jobs = np.flatnonzero(kinds == i)
