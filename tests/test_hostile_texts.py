@@ -114,12 +114,6 @@ def slurm_job(**fields):
     )
 
 
-def slurm_text(make):
-    return documents(
-        a=make, b=lambda letters: {"meta": {}, "jobs": [slurm_dumps.job(1, nodes="n1")]}
-    )
-
-
 def yarn_app(**fields):
     def apps(letters):
         made = {key: make(letters) for key, make in fields.items()}
@@ -199,9 +193,6 @@ DOORS = {
     "slurm licences": slurm_job(licenses=lambda n: repeated("a:", n)),
     "slurm features": slurm_job(features=lambda n: "(" * n),
     "slurm gres": slurm_job(tres_req_str=lambda n: f"gres/gpu={'1' * n}!"),
-    "slurm settings": slurm_text(
-        lambda n: f"Configuration data as of 2026-11-28\nPreemptMode = x{' ' * n}!\n"
-    ),
     "yarn diagnostics": yarn_app(diagnostics=lambda n: f"a{' ' * n}!"),
     "yarn details": yarn_app(diagnostics=lambda n: repeated("Details ", n)),
     "yarn settings": documents(a=lambda n: "<configuration>" + repeated("<a>", n)),

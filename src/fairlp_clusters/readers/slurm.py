@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from fractions import Fraction
 from itertools import compress
@@ -48,7 +47,7 @@ from .slurm_nodes import (
     why_nowhere,
 )
 from .slurm_text import words_at
-from .sources import END, OF_ACCOUNTS, SLURM_CONFIG, advice, is_json, members
+from .sources import END, OF_ACCOUNTS, advice, is_json, members
 
 _UNITS = {"cpu": "cores", "memory": "MiB", "gpu": ""}
 #: Keys about a file, and the mark of its end.
@@ -59,10 +58,6 @@ _KEYS_OF_FILES = frozenset(
 _PARTS_OF_GPUS = frozenset({"shard", "mps"})
 #: The reservation of a node that does not say which it is.
 _UNNAMED = "(not named)"
-
-
-#: What that says of jobs that give way.
-_PREEMPTION = re.compile(r"^(Preempt(?:Type|Mode|ExemptTime))\s*=\s*(\S+)", re.MULTILINE)
 
 
 def _not_judged(entry: Record, file: str) -> None:
@@ -92,18 +87,10 @@ class SlurmReader:
         }
 
     def read(self, path: Path) -> None:
-        """Read a file: settings, or JSON."""
-        text = read_text(path)
-        if is_json(text):
-            self._read_json(text, path)
-        elif text.startswith(SLURM_CONFIG):
-            settings = ", ".join(map("=".join, _PREEMPTION.findall(text)))
-            self.cluster.preemption = f"{settings} (scontrol show config)" if settings else ""
-        else:
-            raise FileFormatError(f"{path} is a text of Slurm, and JSON is read{advice(path)}")
-
-    def _read_json(self, text: str, path: Path) -> None:
         """Read the lists of a file of JSON."""
+        text = read_text(path)
+        if not is_json(text):
+            raise FileFormatError(f"{path} is a text of Slurm, and JSON is read{advice(path)}")
         for key, value in members(text, path):
             if key == "meta" and not self.cluster.version:
                 with self.cluster.notes.noting(path.name, key):

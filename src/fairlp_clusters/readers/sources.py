@@ -39,8 +39,6 @@ _KEYS = {
     ),
     "yarn": ("apps", "scheduler", "properties", "property", "clusterInfo"),
 }
-#: How ``scontrol show config`` begins.
-SLURM_CONFIG = "Configuration data as of"
 #: How records of ``scontrol show …`` begin, as text, which is not read.
 _SLURM_RECORDS = ("NodeName=", "JobId=", "LicenseName=")
 #: The elements at the top of settings of YARN, as XML.
@@ -137,7 +135,7 @@ def scheduler_of(path: Path) -> str | None:
         if header.startswith(("apiVersion:", "---")):
             return "kubernetes"  # YAML, whose reader says what to print instead
         is_table = "|" in header and "Account" in header
-        return "slurm" if is_table or header.startswith((SLURM_CONFIG, *_SLURM_RECORDS)) else None
+        return "slurm" if is_table or header.startswith(_SLURM_RECORDS) else None
     for key, value in members(text, path):
         if key == "nodes" and isinstance(value, dict) and ("node" in value or not value):
             return "yarn"

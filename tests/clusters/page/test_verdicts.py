@@ -72,9 +72,9 @@ def test_users_of_equal_thirds_are_treated_fairly_however_large_their_jobs_are(t
     assert lines_of(verdict)[0] == (
         "Fair: no user is short of a whole task of its fair share. Tasks that wait: 15."
     )
-    table = fair_shares.tenants(verdict)
-    assert table.index.name == "tenant" and table["sizes"].tolist() == [2, 2, 2]
-    assert table["share"].tolist() == [1 / 3] * 3 and (table["owed"] == 0).all()
+    table = verdict.table
+    assert table.index.name == "tenant" and (table["short_tasks"] == 0).all()
+    assert table["has"].tolist() == [1 / 3] * 3
     users = fair_shares.users(verdict.dues)
     assert set(users["tenant"]) == {"lab/ann", "lab/bob", "lab/cid"} and not users["owed"].any()
 
