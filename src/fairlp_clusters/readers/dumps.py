@@ -19,7 +19,7 @@ from .cluster import EntryError
 from .kubernetes import objects
 from .pods import name_of
 from .slurm_text import time_of
-from .sources import files_of, is_json, members, scheduler_of_beginning
+from .sources import files_of, is_json, members, scheduler_of_beginning, scheduler_or_none
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def dumps_in(path: str | Path) -> list[Dump]:
         key=lambda entry: _by_number(entry.name),
     )
     files = [
-        entry for entry in entries if not entry.is_dir() and _scheduler_or_none(entry) is not None
+        entry for entry in entries if not entry.is_dir() and scheduler_or_none(entry) is not None
     ]
     if files:
         return _dumps_among(files)
@@ -76,20 +76,6 @@ def _by_number(name: str) -> list[tuple[int, int, str]]:
     ]
 
 
-#: Suffixes of tables, which no scheduler's tools write; traces have very large ones.
-_TABLES = (".csv", ".csv.gz")
-
-
-def _scheduler_or_none(file: Path) -> str | None:
-    """Return the scheduler of a file, None where it cannot be read, too; tables are not opened."""
-    if file.name.lower().endswith(_TABLES):
-        return None
-    try:
-        return scheduler_of_beginning(file)
-    except FileFormatError:
-        return None
-
-
 def _dumps_in_folders(folders: Sequence[Path]) -> list[Dump]:
     """Return the dumps of a folder's folders; none where no folder is one."""
     dumps = []
@@ -97,7 +83,7 @@ def _dumps_in_folders(folders: Sequence[Path]) -> list[Dump]:
     for folder in folders:
         inside = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
         files = [file for file in inside if not file.is_dir()]
-        if any(_scheduler_or_none(file) for file in files):
+        if any(scheduler_or_none(file) for file in files):
             dumps.append(Dump(folder.name, tuple(sorted(files))))
         else:
             others.append(folder)

@@ -153,15 +153,21 @@ def is_dump(path: str | Path) -> bool:
     if not str(path) or not is_readable or source.suffix.lower() in (".yaml", ".yml"):
         return False
     files = [source] if source.is_file() else [file for file in source.iterdir() if file.is_file()]
-    return any(_is_of_scheduler(file) for file in sorted(files) if not file.name.startswith("."))
+    return any(scheduler_or_none(file) for file in sorted(files) if not file.name.startswith("."))
 
 
-def _is_of_scheduler(path: Path) -> bool:
-    """Whether a scheduler wrote a file; not where it cannot be read, which its reader reports."""
+#: Suffixes of tables, which no scheduler's tools write; traces have very large ones.
+_TABLES = (".csv", ".csv.gz")
+
+
+def scheduler_or_none(path: Path) -> str | None:
+    """Return the scheduler of a file, None where it cannot be read, too; tables are not opened."""
+    if path.name.lower().endswith(_TABLES):
+        return None
     try:
-        return scheduler_of(path) is not None
+        return scheduler_of_beginning(path)
     except FileFormatError:
-        return False
+        return None
 
 
 #: The first key of a document of JSON.
