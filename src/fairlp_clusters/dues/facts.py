@@ -84,7 +84,6 @@ class Facts:
         default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks", "reason"])
     )
     hidden: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
-    shares: pd.DataFrame = field(default_factory=pd.DataFrame)
     excluded: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
     tenants: Tenants = None  # type: ignore[assignment]
     jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
@@ -306,7 +305,6 @@ _OF_THE_DUMP = (
     "scheduler",
     "held",
     "hidden",
-    "shares",
     "jobs",
     "plugin",
     "preemption",

@@ -143,10 +143,7 @@ def queues(dues: Dues) -> pd.DataFrame:
         "waiting": below @ dues.waiting,
         "owed": below @ dues.shares.owed,
     }
-    table = pd.DataFrame(columns, index=pd.Index(tree.paths.labels, name="queue"))
-    shares = dues.facts.shares.reindex(table.index)
-    table[shares.columns] = shares  # what the scheduler counts as borrowed comes first
-    return table
+    return pd.DataFrame(columns, index=pd.Index(tree.paths.labels, name="queue"))
 
 
 def _guarantees_below(instance: Instance) -> np.ndarray:

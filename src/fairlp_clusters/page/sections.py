@@ -202,16 +202,6 @@ def _since(dues: Dues, earlier: Dues) -> Section:
     )
 
 
-#: Columns of the schedulers' own figures of shares: kinds, and descriptions.
-_SCHEDULER_SHARES = (
-    Column("nominal", kind="share", about="its nominal quota, and those that lend to it"),
-    Column("lendable", kind="share", about="the most that its cohort could have"),
-    Column("deserved", kind="share", about="by the plugin of Volcano that shares among queues"),
-    Column("weighted_share", about="dominant resource share in thousandths, over the weight"),
-    Column("told", about="the same, as Kueue prints it"),
-)
-
-
 def queue_table(dues: Dues) -> Table:
     """Return the table of queues that have tasks or dues, each with all below it."""
     frame = queues(dues).rename(index={"": "whole cluster"})
@@ -228,10 +218,7 @@ def queue_table(dues: Dues) -> Table:
         Column("weight", about="among its siblings"),
         Column("guarantee", kind="share", about=_SHARE),
         Column("borrowed", kind="percent", about="beyond the guarantee, or the nominal quota"),
-        *(column for column in _SCHEDULER_SHARES if column.name in frame),
     ]
-    if "nominal" in frame:  # the word of Kueue for it
-        columns = [column for column in columns if column.name != "guarantee"]
     return table_of(frame[~is_idle], "queue-table", "Queues, each with all below it", columns)
 
 

@@ -35,13 +35,6 @@ class Snapshot:
         leaves out or interprets.
     scheduler : str
         ``kubernetes``, ``slurm`` or ``yarn``.
-    shares : DataFrame
-        Of cohorts and queues with quotas, by ``queue``: ``nominal``, the quotas of the queue and of
-        what lends to it, ``borrowed``, what is admitted beyond them, and ``lendable``, what its
-        cohort could have, as dominant shares of the pool (NaN of a root cohort and of a queue in
-        none, which borrow nothing); ``weighted_share``, the dominant resource share of what is
-        admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
-        and ``told``, the same as Kueue prints it.
     tenants : Series
         The tenant of each user: the Slurm or YARN user, the ClusterQueue, the Volcano queue or the
         namespace whom the scheduler promises a share. A user of the instance is a part of a tenant:
@@ -94,7 +87,6 @@ class Snapshot:
     scheduler: str
     held: pd.DataFrame
     hidden: pd.Series[float]
-    shares: pd.DataFrame
     tenants: pd.Series[str]
     jobs: pd.Series[int]
     plugin: str
@@ -113,14 +105,9 @@ class Snapshot:
     files: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        running = self.observed.tasks_array.sum()
-        waiting = self.waiting["tasks"].sum()
-        held = f", {self.held['tasks'].sum()} may not run yet" if len(self.held) else ""
         return (
             f"<Snapshot of {self.scheduler}: {len(self.instance.users)} users, "
-            f"{len(self.instance.servers)} servers, "
-            f"{running:g} tasks run, {waiting} wait{held}, {len(self.not_understood)} lines not "
-            "understood>"
+            f"{len(self.instance.servers)} servers>"
         )
 
 

@@ -278,7 +278,6 @@ class YarnReader:
         if limit is not None:
             path = f"{queue}/{name_in_path(user)}"
             self.cluster.queue(path).update(weight=1.0, cap=limit)
-            self.cluster.queues_of_owners[path] = queue
         return Leaf(path, user, name, demand, "", tenant=name)
 
     def _allocated(self, entry: Record) -> Resources:
