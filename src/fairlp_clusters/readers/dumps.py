@@ -18,7 +18,6 @@ from fairlp.toolkit import home, read_text
 from .cluster import EntryError
 from .kubernetes import objects
 from .pods import name_of
-from .slurm_text import time_of
 from .sources import files_of, is_json, members, scheduler_of_beginning, scheduler_or_none
 
 
@@ -238,8 +237,9 @@ def _told_by(file: Path) -> datetime | None:
     if scheduler_of_beginning(file) != "slurm":
         return None
     text = read_text(file)
-    times = [time_of(int(number)) for number in _LAST_UPDATE.findall(text)]
-    return max((datetime.fromisoformat(time) for time in times if time), default=None)
+    seconds = [int(number) for number in _LAST_UPDATE.findall(text)]
+    latest = max((number for number in seconds if 0 < number < 2**35), default=None)
+    return None if latest is None else datetime.fromtimestamp(latest, UTC)
 
 
 #: Where the times of dumps come from.

@@ -44,7 +44,6 @@ from .slurm_nodes import (
     node_amounts,
     node_state,
     node_use,
-    why_nowhere,
 )
 from .slurm_text import words_at
 from .sources import END, OF_ACCOUNTS, advice, is_json, members
@@ -193,7 +192,9 @@ class SlurmReader:
         cluster.jobs = self._job_counts()
         cluster.limits_reached = self.licences.limits_reached()
         self.accounts.fill(cluster)
-        cluster.why_nowhere = lambda place: why_nowhere(place, self.node_features)
+        cluster.why_nowhere = lambda place: (
+            "no node has all that it asks for: partition, features, reservation, name"
+        )
         return cluster, lambda place: allowed_nodes(place, self.node_features)
 
     def _leaf(self, job: SlurmJob, amounts: Amounts) -> Leaf:

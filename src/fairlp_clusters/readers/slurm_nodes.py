@@ -111,26 +111,6 @@ def allowed_nodes(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> np.ndar
     return np.array(mask, dtype=bool)
 
 
-def why_nowhere(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> str:
-    """Return why no node may take the jobs of a place, in the words of what they ask for."""
-    assert isinstance(place, NodeRequest)
-    partitions = set(place.partitions)
-    in_partition = [node for node in nodes.values() if _in_partitions(node, partitions)]
-    of_partition = f" of partition {', '.join(place.partitions)}" if place.partitions else ""
-    if not in_partition:
-        return f"no node is in partition {', '.join(place.partitions)}"
-    if not any(_has_features(node, place.features) for node in in_partition):
-        terms = ["&".join(sorted(term)) for term in place.features or ()]
-        return f"no node{of_partition} has the features {'|'.join(sorted(terms))}"
-    if not any(node.reservation == place.reservation for node in in_partition):
-        if place.reservation:
-            return f"no node{of_partition} is in reservation {place.reservation}"
-        return f"the nodes{of_partition} are in reservations"
-    if place.required:
-        return f"it may run on {', '.join(place.required)} only"
-    return f"the nodes{of_partition} that it could run on are excluded"
-
-
 def _in_partitions(node: NodeFeatures, partitions: set[str]) -> bool:
     """Whether a node is in one of the partitions; a node or job that names none is in all."""
     return not partitions or not node.partitions or not partitions.isdisjoint(node.partitions)

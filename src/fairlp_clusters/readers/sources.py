@@ -39,8 +39,8 @@ _KEYS = {
     ),
     "yarn": ("apps", "scheduler", "properties", "property", "clusterInfo"),
 }
-#: How records of ``scontrol show …`` begin, as text, which is not read.
-_SLURM_RECORDS = ("NodeName=", "JobId=", "LicenseName=")
+#: The first lines of records of ``scontrol show …`` and of tables of accounts, which are not read.
+_SLURM_TEXT = re.compile(r"^(?:NodeName|JobId|LicenseName)=|\bAccount(?:\||\s+User\b)")
 #: The elements at the top of settings of YARN, as XML.
 _YARN_XML = re.compile(r"<(configuration|allocations)[\s>/]")
 #: So many letters at the beginning of a file tell what XML it is,
@@ -134,8 +134,7 @@ def scheduler_of(path: Path) -> str | None:
         header = text.lstrip("\n").partition("\n")[0]
         if header.startswith(("apiVersion:", "---")):
             return "kubernetes"  # YAML, whose reader says what to print instead
-        is_table = "|" in header and "Account" in header
-        return "slurm" if is_table or header.startswith(_SLURM_RECORDS) else None
+        return "slurm" if _SLURM_TEXT.search(header) else None
     for key, value in members(text, path):
         if key == "nodes" and isinstance(value, dict) and ("node" in value or not value):
             return "yarn"

@@ -233,7 +233,7 @@ def test_why_pods_fit_nowhere_is_on_the_first_screen(tmp_path):
     assert waiting.loc["ml/disk", "message"] == "0/2 nodes are available"
 
 
-def test_why_jobs_fit_nowhere_is_in_the_words_of_slurm(tmp_path):
+def test_why_jobs_fit_nowhere_is_told(tmp_path):
     """Features that no node of the partition has, a partition without nodes, nodes that are drained."""
     nodes = [
         slurm.node("n1", features=["a100"], partitions=["gpu"]),
@@ -253,9 +253,10 @@ def test_why_jobs_fit_nowhere_is_in_the_words_of_slurm(tmp_path):
     waiting = fairlp_clusters.snapshot(slurm_folder(tmp_path, nodes, jobs)).waiting.set_index(
         "user"
     )
+    nowhere = "no node has all that it asks for: partition, features, reservation, name"
     assert waiting["nowhere"].to_dict() == {
-        "lab/h100": "no node of partition gpu has the features h100",
-        "lab/big": "no node is in partition huge",
+        "lab/h100": nowhere,
+        "lab/big": nowhere,
         "lab/old": "the nodes that it may be on take no new tasks",
     }
     assert waiting["message"].tolist() == ["Resources", "", ""]

@@ -118,6 +118,7 @@ TEXTS = {
     "LicenseName=a\n    Total=1\n": "print it with scontrol show licenses --json",
     "Account|User|RawShares\nroot||1\n": "print it with sacctmgr show assoc --json",
     "Cluster|Account|User|Share\nc|root||1\n": "print it with sacctmgr show assoc --json",
+    "  Account       User  RawShares\n root\n": "print it with sacctmgr show assoc --json",
     '{"shares": {"shares": []}}': "and print sacctmgr show assoc --json",
 }
 
