@@ -27,6 +27,7 @@ from ..concave_proof import columns_at, proof_of_columns, prove_columns
 from ..mechanism import MethodCall, TasksResult
 from ..validation import differences
 from .assignment import bound_on_sum, kinds_of_least_sum
+from .row_generation import EnvyRows
 from .schedule import JobSchedule
 
 # OEF: one linear program, of which several allocations may be optimal.
@@ -34,10 +35,21 @@ from .schedule import JobSchedule
 
 def oef(call: MethodCall) -> TasksResult:
     """Solve the linear program of the variant."""
-    instance = call.instance
     model = _built(call)
-    solution = model.solve(call.solver, **call.options).require_optimal()
-    tasks = np.asarray(model.evaluate("tasks", solution.require_point()))
+    return _result_of_oef(call.instance, model, model.solve(call.solver, **call.options))
+
+
+def oef_by_row_generation(call: MethodCall) -> TasksResult:
+    """Solve the linear program with the envy rows that it needs, if there are any."""
+    if gpu.variant_of(call.parameters.get("variant")) != gpu.COOPERATIVE:
+        return oef(call)
+    with call.phase("build"):
+        rows = EnvyRows(call.instance)
+    return _result_of_oef(call.instance, rows.model, rows.solve())
+
+
+def _result_of_oef(instance: Instance, model: Model, solution: Solution) -> TasksResult:
+    tasks = np.asarray(model.evaluate("tasks", solution.require_optimal().require_point()))
     return TasksResult(
         within_capacity(instance, np.maximum(tasks, 0.0)),
         prices=_prices(instance, _duals(solution)),
@@ -56,7 +68,12 @@ def prove_oef(allocation: Allocation, exact: bool = False) -> Proof:
     levels = allocation.levels.to_numpy()[runnable_users(instance)]
     columns = {"x": devices, "t": levels.min() if len(levels) else 0.0}
     written = partial(gpu.oef_as_written, instance)
-    return _prove_columns(_formulated(gpu.oef, allocation), columns, exact, written)
+    if gpu.variant_of(allocation.parameters.get("variant")) != gpu.COOPERATIVE:
+        return _prove_columns(_formulated(gpu.oef, allocation), columns, exact, written)
+    rows = EnvyRows(instance)
+    if not rows.base.n_columns:
+        return Proof(True, _NOTHING_RUNS)
+    return _proof_beside(rows.solve(), columns, exact, written, rows.with_worst_envy)
 
 
 # AlloX: an assignment, whole at every vertex.
@@ -266,15 +283,32 @@ def _prove_columns(
     """
     if not model.compile().n_columns:
         return Proof(True, _NOTHING_RUNS)
-    solution = model.solve().require_optimal()
+    return _proof_beside(model.solve().require_optimal(), columns, exact, as_written)
+
+
+def _proof_beside(
+    solution: Solution,
+    columns: dict[str, Any],
+    exact: bool,
+    as_written: Callable[[Program], tuple[Entries, Costs]],
+    with_rows_at: Callable[[Solution, np.ndarray], tuple[Program, np.ndarray]] | None = None,
+) -> Proof:
+    """Return whether columns are an optimum, by the duals of a solution of their program.
+
+    ``with_rows_at``: solution and columns → the program with the rows that the columns may break,
+    and the solution's duals of all its rows; for a program that has not all rows of its model.
+    """
     program = solution.program
     optimum = prove(solution, *as_written(program)) if exact else solution.certify()
     if not optimum.holds:
         message = f"not proved: {str(optimum).removeprefix('not proved: ')}"
         return Proof(False, message, exact=optimum.exact)
-    assert solution.row_duals is not None
+    duals = solution.row_duals
+    assert duals is not None
     x = columns_at(program, columns)
-    proof = proof_of_columns(program, x, solution.row_duals, VERIFIED, solution.require_point())
+    if with_rows_at is not None:
+        program, duals = with_rows_at(solution, x)
+    proof = proof_of_columns(program, x, duals, VERIFIED, solution.require_point())
     return replace(proof, exact=optimum.exact) if proof.holds else proof
 
 
