@@ -89,7 +89,14 @@ ROWS = (
         gpu.SHOCKWAVE,
         gpu.shockwave,
         normalisers.containerized,
-        (Method("convex", methods.shockwave, cost="one convex program", solves=True),),
+        (
+            Method(
+                "interior-point",
+                methods.shockwave_by_interior_points,
+                cost="some 30 Newton steps of NK numbers and K equations",
+            ),
+            Method("convex", methods.shockwave, cost="one convex program", solves=True),
+        ),
         (
             "Pareto-optimal",
             f"envy-free if {_ONE_SERVER}",
