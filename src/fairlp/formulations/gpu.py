@@ -48,7 +48,7 @@ def variant_of(variant: Any) -> str:
     return named(COOPERATIVE if variant is None else variant, VARIANTS, "variant")
 
 
-def oef(instance: Instance, variant: Any = None) -> Model:
+def oef(instance: Instance, variant: Any = None, pairs: np.ndarray | None = None) -> Model:
     """OEF (Mo, Xu and Lau, Middleware 2024): the most efficiency under a condition of fairness.
 
     Maximise Σ_n w[n]·x[n], where w[n,i] is the speed-up of n on i over its slowest kind. Among
@@ -58,6 +58,8 @@ def oef(instance: Instance, variant: Any = None) -> Model:
     ----------
     instance : Instance
     variant : {"cooperative", "non-cooperative"}, optional
+    pairs : ndarray of bool, shape (N, N), optional
+        Who may not envy whom; all, if left out.
     """
     variant = variant_of(variant)
     n, i = instance.users, instance.servers
@@ -73,9 +75,11 @@ def oef(instance: Instance, variant: Any = None) -> Model:
     model.constraint("capacity", x.sum(n) <= m)
     if variant == COOPERATIVE:
         others = runnable_users(instance)[:, None] & ~np.eye(len(n), dtype=bool)
-        pairs = model.subset("P", (n, j), others, "n can run, and j is another user")
+        if pairs is not None:
+            others &= pairs
+        compared = model.subset("P", (n, j), others, "n can run, and j is another user")
         own, other = (w * x).sum(i) / phi, (w * x[j, i]).sum(i) / phi[j]
-        model.constraint("no_envy", own >= other, where=pairs)
+        model.constraint("no_envy", own >= other, where=compared)
     else:
         t = model.variable("t", doc="what all users have, per weight")
         model.constraint("equal", (w * x).sum(i) == phi * t, where=where_runnable(model, instance))

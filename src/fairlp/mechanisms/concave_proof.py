@@ -45,6 +45,38 @@ def prove_columns(program: Program, x: np.ndarray) -> Proof:
     return proof_of_columns(program, x, solution.row_duals, VERIFIED)
 
 
+def prove_by_prices(program: Program, x: np.ndarray, prices: np.ndarray | None) -> Proof:
+    """Return whether columns are a concave program's optimum, by prices of its capacities.
+
+    What a column is worth beyond these prices is the dual of its row ``time``, where it has one.
+    Without prices that prove it, a linear program's duals decide; see :func:`prove_columns`.
+
+    Parameters
+    ----------
+    program : Program
+        With rows ``capacity``, and perhaps ``time`` with entries of 1.
+    x : ndarray
+    prices : ndarray or None
+        Of the rows ``capacity``, in their order.
+    """
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        gradient = program.gradient(x)
+    if prices is not None and np.isfinite(gradient).all():
+        duals = np.zeros(program.n_rows)
+        duals[program.row_block("capacity").slice] = prices
+        beyond = gradient - program.A.T @ duals
+        for block in program.rows:
+            if block.name == "time":
+                entries = program.A[block.slice].tocoo()
+                time = np.zeros(len(block))
+                np.maximum.at(time, entries.row, beyond[entries.col])
+                duals[block.slice] = time
+        proof = proof_of_columns(program, x, duals, VERIFIED)
+        if proof:
+            return proof
+    return prove_columns(program, x)
+
+
 def proof_of_columns(
     program: Program,
     x: np.ndarray,

@@ -12,7 +12,6 @@ import pandas as pd
 from fairlp import Allocation, Instance, formulations
 from fairlp.errors import InstanceError, TooLargeError
 
-from ..dues.past import history_of
 from .cluster import (
     Cluster,
     Job,
@@ -120,7 +119,6 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str) -> Snapshot:
         scheduler=cluster.scheduler,
         held=held,
         hidden=hidden_totals[hidden_totals > 0],
-        shares=pd.DataFrame.from_dict(cluster.share_figures, orient="index").rename_axis("queue"),
         tenants=pd.Series(
             [row.leaf.tenant or "all" for row in rows],
             pd.Index([row.leaf.label for row in rows], name="user"),
@@ -128,7 +126,6 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str) -> Snapshot:
         ),
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
         plugin=cluster.plugin,
-        history=history_of(instance, [row.leaf.owner for row in rows], cluster.past),
         waiting_jobs=waiting_jobs,
         asleep=_states({node.name: node.asleep for node in servers}),
         kept=_states({node.name: node.kept for node in servers}),

@@ -330,12 +330,8 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.groups: dict[Leaf, Group] = defaultdict(Group)
         self.queues: dict[str, Record] = {}
-        #: The figures that the scheduler itself gives of the shares of queues, by column.
-        self.share_figures: Table = {}
         #: The plugin of Volcano that says what queues deserve.
         self.plugin = ""
-        #: Decayed use by queue and namespace (empty: the whole queue), in amounts times half-lives.
-        self.past: dict[Key, Floats] = {}
         #: Jobs that wait, and the tasks of those that run and came at once, by name.
         self.waiting_jobs: list[Job] = []
         self.running_jobs: dict[str, Counter[Leaf]] = defaultdict(Counter)

@@ -59,7 +59,7 @@ from .pods import (
 )
 from .rows import Allowed
 from .schedulers import Schedulers
-from .sources import END, KeptEntry, is_json, members
+from .sources import END, is_json, members
 from .volcano import Volcano
 
 # ResourceQuotas of namespaces: the requests of their pods have a cap.
@@ -204,9 +204,6 @@ class KubernetesReader:
     def read(self, path: Path) -> None:
         """Read a file."""
         for manifest in objects(path):
-            if isinstance(manifest, KeptEntry) and manifest.result is not None:
-                self._put_pod(manifest.result._replace(file=path.name))
-                continue
             place = "an entry of items"
             try:
                 kind = text_at(manifest, "kind")
@@ -279,14 +276,9 @@ class KubernetesReader:
             raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
 
     def _read_pod(self, manifest: Record, file: str) -> None:
-        notes = self.cluster.notes
-        lines = notes.total
-        pod = pod_of(manifest, file, notes, self.specs)
-        if pod is None:
-            return
-        if isinstance(manifest, KeptEntry) and notes.total == lines:  # lines belong to each dump
-            manifest.keep(pod)
-        self._put_pod(pod)
+        pod = pod_of(manifest, file, self.cluster.notes, self.specs)
+        if pod is not None:
+            self._put_pod(pod)
 
     def _put_pod(self, pod: Pod) -> None:
         """Put a pod among those of the dump, once."""

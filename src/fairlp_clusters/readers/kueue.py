@@ -216,8 +216,11 @@ class Kueue:
         queue = value_at(manifest, "spec", "clusterQueue", kind=str)
         if not queue:
             raise EntryError("it names no ClusterQueue")
-        policy = _stop_policy(mapping_at(manifest, "spec"))
-        self._local_queues[key_of(manifest)] = _LocalQueue(queue, policy)
+        if mapping_at(manifest, "status", "fairSharing", "admissionFairSharingStatus"):
+            place = f"LocalQueue {name_of(manifest)!r}"
+            self._note(file, place, "it counts past use", "that does not count in what is fair now")
+        stopped = _stop_policy(mapping_at(manifest, "spec"))
+        self._local_queues[key_of(manifest)] = _LocalQueue(queue, stopped)
 
     def _read_flavor(self, manifest: Record, file: str) -> None:
         spec = mapping_at(manifest, "spec")

@@ -371,6 +371,17 @@ def test_a_workload_that_names_its_node_may_run_on_that_node_only(tmp_path):
     assert cluster.instance.eligible.tolist() == [[False, True]]
 
 
+def test_past_use_does_not_count_and_is_noted(tmp_path):
+    cluster_queue, local_queue = queue("red", [group({"default": {"cpu": nominal(4)}})])
+    status = {"admissionFairSharingStatus": {"consumedResources": {"cpu": "2"}}}
+    local_queue["status"] = {"fairSharing": status}
+    items = [node("n1"), cluster_queue, local_queue, *running("red", 1, ["n1"])]
+    snapshot = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert said(snapshot, "it counts past use") == [
+        ("LocalQueue 'red'", "that does not count in what is fair now")
+    ]
+
+
 def pending(*reasons):
     """The status of a Workload that Kueue has tried in vain."""
     message = f"couldn't assign flavors to pod set main: {', '.join(reasons)}"

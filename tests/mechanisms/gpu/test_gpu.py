@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 import fairlp
 import gpu_oracle as oracle
 from fairlp import Instance
+from fairlp.errors import NotDefinedError
 from fairlp.formulations import gpu
 from fairlp.mechanisms.allocation import altered
 from fairlp.mechanisms.gpu.schedule import JobSchedule
@@ -152,6 +153,34 @@ def test_exact_entries_are_those_of_the_program_but_for_rounding(variant):
     outside = np.delete(np.arange(program.n_rows), np.arange(capacity.start, capacity.stop))
     assert len(entries) == program.A.tocsr()[outside].nnz
     assert program.c[list(costs)] == pytest.approx([float(cost) for cost in costs.values()])
+
+
+@pytest.mark.parametrize("seed", by_day(SEEDS, 6))
+def test_the_envy_rows_that_are_needed_have_the_total_of_all(seed):
+    rng = np.random.default_rng(seed)
+    rates = rng.integers(0, 6, (30, 4)) + (rng.random((30, 4)) < 0.2) * rng.random((30, 4))
+    weights = rng.integers(1, 4, 30).astype(float)
+    instance = cluster(rates, rng.integers(1, 4, 4), weights=weights)
+    of_all = fairlp.allocate(instance, "oef", method="lp")
+    some = fairlp.allocate(instance, "oef", method="row-generation")
+    lowest = gpu.slowest(instance)
+    assert (some.totals / lowest).sum() == pytest.approx((of_all.totals / lowest).sum(), rel=1e-9)
+    assert some.certify() and some.certify(exact=True) and of_all.certify()
+    # all that the user with the most has goes to the one who has the least
+    tasks = some.tasks_array.copy()
+    most, least = some.totals.argmax(), some.totals.argmin()
+    devices = tasks[most] / np.where(rates[most] > 0, rates[most], 1)
+    tasks[least] += devices * rates[least]
+    tasks[most] = 0
+    assert not altered(some, tasks_array=tasks).certify()
+
+
+@pytest.mark.parametrize("name", ["oef", "allox", "shockwave"])
+def test_devices_are_counted_by_counts_and_not_by_capacities(name):
+    """Capacities of 2 and 3 were ignored."""
+    instance = Instance.from_arrays([[1]] * 2, [[2], [3]], rates=[[1, 2], [1, 5]])
+    with pytest.raises(NotDefinedError, match="said by counts=, not by capacities"):
+        fairlp.allocate(instance, name)
 
 
 def test_an_understated_speed_up_pays_in_non_cooperative_oef():
@@ -339,9 +368,7 @@ def test_a_schedule_is_certified_just_where_its_sum_is_the_least(seed):
     best = fairlp.allocate(instance, "allox", steps=steps)
     least = oracle.least_sum_of_completion_times(rates, counts, steps)
     for _ in range(10):
-        kinds = np.where(rates.any(axis=1), (rates > 0) * rng.random(rates.shape), -1).argmax(
-            axis=1
-        )
+        kinds = ((rates > 0) * rng.random(rates.shape)).argmax(axis=1)
         kinds[~rates.any(axis=1)] = -1
         schedule = JobSchedule.of(instance, steps, kinds)
         proof = altered(best, tasks_array=schedule.tasks).certify()

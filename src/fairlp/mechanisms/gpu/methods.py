@@ -21,12 +21,14 @@ from ...models.programs.exact_certificate import Costs, Entries, prove
 from ...models.programs.program import Program
 from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
+from ...solvers.interior_point.timed_market import TimedMarket
 from ...tolerances import AGREEMENT, NOISE, VERIFIED
 from ..allocation import Allocation, within_capacity
-from ..concave_proof import columns_at, proof_of_columns, prove_columns
+from ..concave_proof import columns_at, proof_of_columns, prove_by_prices
 from ..mechanism import MethodCall, TasksResult
 from ..validation import differences
 from .assignment import bound_on_sum, kinds_of_least_sum
+from .row_generation import EnvyRows
 from .schedule import JobSchedule
 
 # OEF: one linear program, of which several allocations may be optimal.
@@ -34,10 +36,21 @@ from .schedule import JobSchedule
 
 def oef(call: MethodCall) -> TasksResult:
     """Solve the linear program of the variant."""
-    instance = call.instance
     model = _built(call)
-    solution = model.solve(call.solver, **call.options).require_optimal()
-    tasks = np.asarray(model.evaluate("tasks", solution.require_point()))
+    return _result_of_oef(call.instance, model, model.solve(call.solver, **call.options))
+
+
+def oef_by_row_generation(call: MethodCall) -> TasksResult:
+    """Solve the linear program with the envy rows that it needs, if there are any."""
+    if gpu.variant_of(call.parameters.get("variant")) != gpu.COOPERATIVE:
+        return oef(call)
+    with call.phase("build"):
+        rows = EnvyRows(call.instance)
+    return _result_of_oef(call.instance, rows.model, rows.solve())
+
+
+def _result_of_oef(instance: Instance, model: Model, solution: Solution) -> TasksResult:
+    tasks = np.asarray(model.evaluate("tasks", solution.require_optimal().require_point()))
     return TasksResult(
         within_capacity(instance, np.maximum(tasks, 0.0)),
         prices=_prices(instance, _duals(solution)),
@@ -56,7 +69,12 @@ def prove_oef(allocation: Allocation, exact: bool = False) -> Proof:
     levels = allocation.levels.to_numpy()[runnable_users(instance)]
     columns = {"x": devices, "t": levels.min() if len(levels) else 0.0}
     written = partial(gpu.oef_as_written, instance)
-    return _prove_columns(_formulated(gpu.oef, allocation), columns, exact, written)
+    if gpu.variant_of(allocation.parameters.get("variant")) != gpu.COOPERATIVE:
+        return _prove_columns(_formulated(gpu.oef, allocation), columns, exact, written)
+    rows = EnvyRows(instance)
+    if not rows.base.n_columns:
+        return Proof(True, _NOTHING_RUNS)
+    return _proof_beside(rows.solve(), columns, exact, written, rows.with_worst_envy)
 
 
 # AlloX: an assignment, whole at every vertex.
@@ -169,39 +187,77 @@ def prove_allox(allocation: Allocation, exact: bool = False) -> Proof:
 
 
 def shockwave(call: MethodCall) -> TasksResult:
-    """Solve the market of all rounds; ``rounds`` has the progress of each user after each."""
+    """Solve the model of all rounds."""
+    instance = call.instance
+    model = _built(call)
+    if not runnable_users(instance).any():
+        return _nothing(instance)
+    solution = model.solve(call.solver, **call.options).require_optimal()
+    rounds = rounds_of(instance)
+    table = np.asarray(model.evaluate("tasks", solution.require_point()))
+    duals = _duals(solution)
+    prices = None if duals is None else rounds.by_row(duals)
+    result = _result_of_shockwave(call, model, np.maximum(rounds.by_row(table), 0.0), prices)
+    return replace(result, gap=_gap(solution), unproved=solution.unproved)
+
+
+def shockwave_by_interior_points(call: MethodCall) -> TasksResult:
+    """Solve the market of all rounds by interior points of its own."""
+    instance = call.instance
+    can_run = runnable_users(instance)
+    past = gpu.past_progress(instance, call.parameters.get("earlier_progress"))
+    if not can_run.any():
+        return _nothing(instance)
+    rounds = rounds_of(instance)
+    counts = rounds.by_round(instance.counts)
+    rates = rounds.by_round(gpu.rates_alone(instance))
+    market = TimedMarket(
+        instance.user_weights[can_run],
+        past[can_run],
+        rates[can_run].transpose(0, 2, 1),
+        np.ones(can_run.sum()),
+        counts.T,
+        counts.sum(axis=0) > 1,
+    )
+    x, prices = market.solve()
+    tasks = np.zeros(instance.shape)
+    tasks[can_run] = rounds.by_row((market.rates * x).transpose(0, 2, 1))
+    with call.phase("build"):
+        model = _built(call)
+    return _result_of_shockwave(call, model, tasks, rounds.by_row(prices.T))
+
+
+def _nothing(instance: Instance) -> TasksResult:
+    tasks = np.zeros(instance.shape)
+    return TasksResult(tasks, gap=0.0, certificate=Proof(True, _NOTHING_RUNS))
+
+
+def _result_of_shockwave(
+    call: MethodCall, model: Model, tasks: np.ndarray, prices: np.ndarray | None
+) -> TasksResult:
+    """Return the result with ``rounds``, the progress of each user after each, and its proof."""
     instance = call.instance
     rounds = rounds_of(instance)
     past = gpu.past_progress(instance, call.parameters.get("earlier_progress"))
-    if not runnable_users(instance).any():
-        tasks = np.zeros(instance.shape)
-        return TasksResult(tasks, gap=0.0, certificate=Proof(True, _NOTHING_RUNS))
-    model = _built(call)
-    solution = model.solve(call.solver, **call.options).require_optimal()
-    table = np.asarray(model.evaluate("tasks", solution.require_point()))
-    tasks = within_capacity(instance, np.maximum(rounds.by_row(table), 0.0))
-    duals = _duals(solution)
-    prices = None if duals is None else _prices(instance, rounds.by_row(duals))
+    tasks = within_capacity(instance, tasks)
     with call.phase("check"):
-        program = model.compile()
-        proof = prove_columns(program, _columns_of_shockwave(model, instance, tasks))
+        proof = _proof_of_plan(model, instance, tasks, prices)
     progress = past[:, None] + (tasks @ rounds.belongs.T).cumsum(axis=1)
     return TasksResult(
         tasks,
-        prices=prices,
-        gap=_gap(solution),
+        prices=_prices(instance, prices),
+        gap=proof.gap,
         certificate=proof,
         rounds=pd.DataFrame(
             progress.T,
             index=rounds.rounds.labels.rename("round"),
             columns=instance.users.labels.rename("user"),
         ),
-        unproved=solution.unproved,
     )
 
 
 def prove_shockwave(allocation: Allocation, exact: bool = False) -> Proof:
-    """Return whether no other plan of all rounds is better, by the duals of a linear program."""
+    """Return whether no other plan of all rounds is better, by prices or a linear program's duals."""
     if exact:
         return Proof(
             False,
@@ -215,13 +271,22 @@ def prove_shockwave(allocation: Allocation, exact: bool = False) -> Proof:
     if not runnable_users(instance).any():
         return Proof(True, _NOTHING_RUNS)
     model = _formulated(gpu.shockwave, allocation)
-    columns = _columns_of_shockwave(model, instance, allocation.tasks_array)
-    return prove_columns(model.compile(), columns)
+    prices = allocation.prices_array
+    if prices is not None:
+        prices = prices[:, 0] * instance.capacities[:, 0]
+    return _proof_of_plan(model, instance, allocation.tasks_array, prices)
 
 
-def _columns_of_shockwave(model: Model, instance: Instance, tasks: np.ndarray) -> np.ndarray:
-    parts = rounds_of(instance).by_round(quotients(tasks, gpu.rates_alone(instance)))
-    return columns_at(model.compile(), {"x": parts})
+def _proof_of_plan(
+    model: Model, instance: Instance, tasks: np.ndarray, prices: np.ndarray | None
+) -> Proof:
+    """Return whether a plan is the best; ``prices`` are those of a device of each row of servers."""
+    rounds = rounds_of(instance)
+    parts = rounds.by_round(quotients(tasks, gpu.rates_alone(instance)))
+    program = model.compile()
+    if prices is not None:
+        prices = rounds.by_round(prices).ravel()
+    return prove_by_prices(program, columns_at(program, {"x": parts}), prices)
 
 
 # What the three have in common.
@@ -266,15 +331,32 @@ def _prove_columns(
     """
     if not model.compile().n_columns:
         return Proof(True, _NOTHING_RUNS)
-    solution = model.solve().require_optimal()
+    return _proof_beside(model.solve().require_optimal(), columns, exact, as_written)
+
+
+def _proof_beside(
+    solution: Solution,
+    columns: dict[str, Any],
+    exact: bool,
+    as_written: Callable[[Program], tuple[Entries, Costs]],
+    with_rows_at: Callable[[Solution, np.ndarray], tuple[Program, np.ndarray]] | None = None,
+) -> Proof:
+    """Return whether columns are an optimum, by the duals of a solution of their program.
+
+    ``with_rows_at``: solution and columns → the program with the rows that the columns may break,
+    and the solution's duals of all its rows; for a program that has not all rows of its model.
+    """
     program = solution.program
     optimum = prove(solution, *as_written(program)) if exact else solution.certify()
     if not optimum.holds:
         message = f"not proved: {str(optimum).removeprefix('not proved: ')}"
         return Proof(False, message, exact=optimum.exact)
-    assert solution.row_duals is not None
+    duals = solution.row_duals
+    assert duals is not None
     x = columns_at(program, columns)
-    proof = proof_of_columns(program, x, solution.row_duals, VERIFIED, solution.require_point())
+    if with_rows_at is not None:
+        program, duals = with_rows_at(solution, x)
+    proof = proof_of_columns(program, x, duals, VERIFIED, solution.require_point())
     return replace(proof, exact=optimum.exact) if proof.holds else proof
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ...errors import quoted
 from ...formulations import gpu, normalisers
+from ...models.instances.arithmetic import tasks_alone
+from ...models.instances.instance import Instance
 from ..mechanism import (
     BY_WEIGHTS,
     EQUAL_WEIGHTS,
@@ -10,6 +15,7 @@ from ..mechanism import (
     NO_QUEUE_LIMITS,
     ONE_WEIGHT,
     RATES,
+    Domain,
     Mechanism,
     Method,
 )
@@ -17,7 +23,23 @@ from . import methods
 
 #: Then no user is short of time of its own, and the market is Fisher's.
 _ONE_SERVER = f"each round has one server and no earlier progress counts and {BY_WEIGHTS}"
-_DOMAIN = (RATES, NO_LIMITS, ONE_WEIGHT, NO_QUEUE_LIMITS)
+
+
+def _several_tasks_on_a_device(instance: Instance) -> str | None:
+    fits = tasks_alone(instance.demands, instance.capacities)
+    other = (fits != 1) & instance.eligible
+    if not other.any():
+        return None
+    n, i = np.argwhere(other)[0].tolist()
+    return (
+        f"its servers are devices that run one task at a time, and user {quoted(instance.users[n])} fits "
+        f"{fits[n, i]:g} times on one of {quoted(instance.servers[i])} (how many devices there are is "
+        "said by counts=, not by capacities)"
+    )
+
+
+_DEVICES = Domain("servers of one device", _several_tasks_on_a_device)
+_DOMAIN = (RATES, NO_LIMITS, ONE_WEIGHT, NO_QUEUE_LIMITS, _DEVICES)
 
 ROWS = (
     Mechanism(
@@ -26,7 +48,14 @@ ROWS = (
         gpu.OEF,
         gpu.oef,
         gpu.slowest,
-        (Method("lp", methods.oef, cost="one LP of N² rows", solves=True),),
+        (
+            Method(
+                "row-generation",
+                methods.oef_by_row_generation,
+                cost="some LPs of 2N rows",
+            ),
+            Method("lp", methods.oef, cost="one LP of N² rows", solves=True),
+        ),
         (f"envy-free if {BY_WEIGHTS}", f"sharing incentive if {BY_WEIGHTS}"),
         _DOMAIN,
         options=("variant",),
@@ -60,7 +89,14 @@ ROWS = (
         gpu.SHOCKWAVE,
         gpu.shockwave,
         normalisers.containerized,
-        (Method("convex", methods.shockwave, cost="one convex program", solves=True),),
+        (
+            Method(
+                "interior-point",
+                methods.shockwave_by_interior_points,
+                cost="some 30 Newton steps of NK numbers and K equations",
+            ),
+            Method("convex", methods.shockwave, cost="one convex program", solves=True),
+        ),
         (
             "Pareto-optimal",
             f"envy-free if {_ONE_SERVER}",

@@ -43,11 +43,13 @@ from ...models.programs.certificate import dual_bound
 from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
 from ...models.trees.tree import Tree
+from ...solvers.interior_point.timed_market import TimedMarket
 from ...solvers.leximin.leximin import RiseOptions, climb
 from ...tolerances import BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST, VERIFIED
 from ..allocation import Allocation
+from ..concave_proof import columns_at, prove_by_prices
 from ..formulated import prove_by, solve_model
-from ..mechanism import Mechanism, MethodCall, TasksResult
+from ..mechanism import Mechanism, Method, MethodCall, TasksResult
 from ..validation import differences
 from .methods import outcome
 
@@ -116,8 +118,56 @@ def under(row: Mechanism, parameters: Mapping[str, Any]) -> Mechanism:
     if parameters.get("pairs") is not None:
         return replace(row, region=SharedDevices(parameters["pairs"]), variant=None)
     if parameters.get("objective") == PROPORTIONAL:
-        return replace(row, promises=("Pareto-optimal",), variant=None)
+        methods = (INTERIOR_POINT, *row.methods)
+        return replace(row, promises=("Pareto-optimal",), methods=methods, variant=None)
     return row
+
+
+def _by_interior_points(call: MethodCall) -> TasksResult:
+    """Maximise the product of throughputs by interior points of its own."""
+    instance = call.instance
+    can_run = runnable_users(instance)
+    tasks = np.zeros(instance.shape)
+    prices = None
+    if can_run.any():
+        rates = throughputs(instance)
+        market = TimedMarket(
+            instance.user_weights[can_run],
+            np.zeros(can_run.sum()),
+            rates[can_run, None, :],
+            instance.demands[can_run, 0],
+            instance.total_capacities.T,
+            np.array([True]),
+        )
+        x, prices_of_round = market.solve()
+        tasks[can_run] = (market.rates * x)[:, 0]
+        prices = prices_of_round.T
+    with call.phase("check"):
+        proof = _proof_of_product(instance, tasks, prices)
+    return TasksResult(tasks, prices=prices, gap=proof.gap, certificate=proof)
+
+
+def _proof_of_product(instance: Instance, tasks: np.ndarray, prices: np.ndarray | None) -> Proof:
+    """Return whether no other tasks have a larger product of throughputs."""
+    program = gavel.proportional(instance).compile()
+    if not program.n_columns:
+        return Proof(True, "optimal, proved (no user can run anything)")
+    x = columns_at(program, {"X": quotients(tasks, throughputs(instance))})
+    return prove_by_prices(program, x, None if prices is None else prices.ravel())
+
+
+def _has_one_kind_of_need(instance: Instance) -> bool:
+    """Whether there is one resource and no limit, as the method takes it."""
+    return len(instance.resources) == 1 and not np.isfinite(instance.task_limits).any()
+
+
+INTERIOR_POINT = Method(
+    "interior-point",
+    _by_interior_points,
+    applies=_has_one_kind_of_need,
+    needs="one resource, no task limits",
+    cost="some 20 Newton steps of NK² numbers and K equations",
+)
 
 
 def options_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,6 +289,10 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     if objective == HIERARCHICAL:
         return _prove_hierarchical(allocation, exact)
     formulation = partial(gavel.gavel, **options)
+    if objective == PROPORTIONAL and not exact:
+        return _proof_of_product(
+            allocation.instance, allocation.tasks_array, allocation.prices_array
+        )
     if objective == TOTAL:
         return _prove_total(formulation, allocation, exact)
     return prove_by(formulation, allocation, exact, as_written=as_written)
