@@ -349,7 +349,7 @@ class Room:
                 n: np.where(mask, self.tasks_on(n, servers), 0)
                 for n, (_, mask) in zip(users, lanes, strict=True)
             }
-            tasks = packed(self.instance, self.free, upper, job, used=self.use)
+            tasks = packed(self.instance, self.free, upper, job)
             if tasks is None:
                 continue
             placements = [

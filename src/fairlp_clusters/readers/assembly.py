@@ -33,7 +33,6 @@ from .rows import (
     may_run,
     nodes_and_rows,
     note_overcommitment,
-    note_priorities,
     resources_and_rows,
     table_of,
 )
@@ -75,7 +74,6 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str) -> Snapshot:
     # Labels of all users, also of those who are left out of the instance below
     label_rows(rows)
     held = held_table(rows)
-    note_priorities(cluster)
     jobs = _jobs_of_rows(cluster, rows_of_leaves)
 
     # Users: rows with tasks that run, or that wait and could run.

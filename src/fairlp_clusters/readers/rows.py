@@ -58,17 +58,6 @@ class Row:
         return self.waiting + self.group.running.total()
 
 
-def note_priorities(cluster: Cluster) -> None:
-    """Note that priorities differ, where they do."""
-    if len({job.request.priority for job in cluster.waiting_jobs} - {None}) > 1:
-        cluster.note(
-            "",
-            "tasks that wait",
-            f"their priorities differ, and {cluster.scheduler} takes the highest first",
-            "they do not count in fair shares",
-        )
-
-
 def nodes_and_rows(cluster: Cluster, allowed: Allowed) -> tuple[list[Node], dict[Leaf, Row]]:
     """Return the nodes that count, and the row of each leaf: leaves that may run on the same."""
     # A closed node counts while tasks run on it.

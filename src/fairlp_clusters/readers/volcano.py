@@ -230,8 +230,6 @@ class Volcano:
         least = count_at(spec, "minMember", default=1)
         left_out: Texts = ()
         if mapping_at(spec, "minTaskMember"):
-            where = file, f"PodGroup '{namespace}/{name}'"
-            self._note(*where, "spec.minTaskMember", "left out: minMember counts")
             left_out += ("minTaskMember",)
         if text_at(spec, "networkTopology", "mode") == "hard":
             left_out += ("network topology",)
