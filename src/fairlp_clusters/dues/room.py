@@ -352,23 +352,18 @@ class Room:
             tasks = packed(self.instance, self.free, upper, job)
             if tasks is None:
                 continue
-            placements = [
-                Placement(n, np.flatnonzero(tasks[n]), tasks[n][tasks[n] > 0], lane)
-                for n, (lane, _) in zip(users, lanes, strict=True)
-            ]
-            if self._is_within_limits(placements):
+            placements = []
+            beside = self  # queues leave room for one user after the other
+            for n, (lane, _) in zip(users, lanes, strict=True):
+                if beside._limit(n, job.tasks[n], lane) is not None:
+                    break
+                placements.append(
+                    Placement(n, np.flatnonzero(tasks[n]), tasks[n][tasks[n] > 0], lane)
+                )
+                beside = beside.beside(placements[-1:])
+            else:
                 return placements
         return None
-
-    def _is_within_limits(self, placements: list[Placement]) -> bool:
-        """Whether queues leave room for these tasks, one user after the other."""
-        room = self
-        for placement in placements:
-            count = int(placement.tasks.sum())
-            if room._limit(placement.user, count, placement.lane) is not None:
-                return False
-            room = room.beside([placement])
-        return True
 
 
 def _fill_machines(machines: np.ndarray, demand: np.ndarray, count: int) -> None:

@@ -43,9 +43,6 @@ MOST_BYTES = 4 * 2**30
 
 BYTES_A_PAIR = 9
 
-#: Servers that γ is computed for at once.
-_SLICE = 256
-
 #: Why tasks run nowhere that have nodes.
 _STRANDED = "no node may take other tasks of its job, and all of them run at once"
 #: The columns of users and of jobs that wait.
@@ -332,15 +329,7 @@ def _instance(
 
 def _observed(whole: Instance, tasks: np.ndarray) -> Allocation:
     """Return the tasks that run as an allocation of the instance of the whole capacity."""
-    # γ, a slice of servers at a time: all at once would take as much memory as the tasks.
-    gamma = np.zeros(len(tasks))
-    for start in range(0, len(whole.servers), _SLICE):
-        servers = slice(start, start + _SLICE)
-        gamma += np.where(
-            whole.eligible[:, servers],
-            formulations.normalisers.tasks_alone(whole.demands, whole.capacities[servers]),
-            0.0,
-        ).sum(axis=1)
+    gamma = formulations.normalisers.dominant(whole)
     return Allocation(
         instance=whole,
         mechanism="observed",

@@ -42,7 +42,6 @@ from .pods import (
     NOMINATED,
     SLICES,
     Gang,
-    KnownSpecs,
     Nodes,
     Pod,
     Taints,
@@ -176,7 +175,7 @@ class KubernetesReader:
         self.cluster = Cluster("kubernetes", _UNITS)
         self.note = self.cluster.notes.add
         self.pods: dict[Key, Pod] = {}
-        self.specs = KnownSpecs()
+        self.specs: dict[bytes, Pod] = {}  # that occurred
         #: Objects by group, kind, namespace and name.
         self._seen: set[tuple[str, str, str, str]] = set()
         self.has_queues = False  # other than namespaces
@@ -256,9 +255,7 @@ class KubernetesReader:
         labels = mapping_at(manifest, "metadata", "labels")
         if name not in self.cluster.nodes:
             self.taints[name] = taints
-        attributes = {
-            key: value if isinstance(value, str) else str(value) for key, value in labels.items()
-        }
+        attributes = {key: str(value) for key, value in labels.items()}
         self.cluster.add(Node(name, amounts, attributes, closed, file))
 
     def _read_config_map(self, manifest: Record, file: str) -> None:
@@ -276,21 +273,18 @@ class KubernetesReader:
             raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
 
     def _read_pod(self, manifest: Record, file: str) -> None:
-        pod = pod_of(manifest, file, self.cluster.notes, self.specs)
-        if pod is not None:
-            self._put_pod(pod)
-
-    def _put_pod(self, pod: Pod) -> None:
         """Put a pod among those of the dump, once."""
+        pod = pod_of(manifest, file, self.cluster.notes, self.specs)
+        if pod is None:
+            return
         key = pod.namespace, pod.name
         if key in self.pods:
             self.note(*pod.where, "an earlier pod has this name")
-            return
-        if pod.is_ending:
+        elif pod.is_ending:
             self._ending.append(pod)
-            return
-        self.schedulers.see_pod(pod)
-        self.pods[key] = pod
+        else:
+            self.schedulers.see_pod(pod)
+            self.pods[key] = pod
 
     def _qualified(self, pod: Pod) -> Pod:
         """Return a pod that waits for a node with what the dump says of nodes that does not count."""
