@@ -83,16 +83,14 @@ class Room:
         tasks: np.ndarray,
         *,
         asleep: np.ndarray | None = None,
-        taken: np.ndarray | None = None,
+        taken: np.ndarray | float = 0.0,
         pieces: Mapping[int, np.ndarray] | None = None,
     ) -> Room:
         """Return the room beside tasks, shape (N, K), and amounts that are taken, shape (K, R)."""
         effort = instance.effort()
         used = (tasks if effort is None else tasks * effort).T @ instance.demands
         capacity = instance.total_capacities
-        free = capacity - used
-        if taken is not None:
-            free = free - taken
+        free = capacity - used - taken
         free = np.where(free > tolerances.SATURATED * capacity, free, 0.0)
         amounts = tasks.sum(axis=1)[:, None] * instance.demands
         lanes, lane_tasks = None, np.zeros(0)

@@ -61,15 +61,15 @@ def waiting_of(
     ]
     tried = [*owed, *sorted(others, key=in_turn)[:_MOST_KINDS]]
     is_open = [not says_no_node(job.message, node_count) for job in tried]
-    open_jobs = [k for k in range(len(tried)) if is_open[k]]
     placements: list[Placement] = []
-    fitting: dict[int, int] = {}
+    fitting = [0] * len(tried)
     beside = room
-    for turn in placed_in_turn(room, [tried[k] for k in open_jobs]):
-        fitting[open_jobs[turn.position]] = turn.copies
+    may_fit = [job if is_open[k] else job._replace(copies=0) for k, job in enumerate(tried)]
+    for turn in placed_in_turn(room, may_fit):
+        fitting[turn.position] = turn.copies
         placements += turn.placements
         beside = turn.room
-    stopped = [k for k, job in enumerate(tried) if fitting.get(k, 0) < job.copies]
+    stopped = [k for k, job in enumerate(tried) if fitting[k] < job.copies]
     job = tried[stopped[0]] if stopped else None
     obstacle = None
     if job is not None and (is_open[stopped[0]] or beside.place(job) is None):
@@ -84,8 +84,8 @@ def waiting_of(
         since=min((job.since for job in jobs if job.since), default=""),
         messages=messages,
         left_out=left_out,
-        fitting_jobs=sum(fitting.values()),
-        fitting_tasks=sum(tried[k].size * count for k, count in fitting.items()),
+        fitting_jobs=sum(fitting),
+        fitting_tasks=sum(job.size * count for job, count in zip(tried, fitting, strict=True)),
         servers=dict(by_server.most_common()),
         job=job,
         obstacle=obstacle,

@@ -161,15 +161,13 @@ def _set_job_sizes(cluster: Cluster, jobs: list[Job], rows_of_leaves: dict[Leaf,
         ({rows_of_leaves[leaf] for leaf in tasks}, tasks.total(), 1)
         for tasks in cluster.running_jobs.values()
     ]
-    sizes: dict[Row, set[int]] = defaultdict(set)
-    tasks_in_jobs: Counter[Row] = Counter()
+    tasks_by_size: dict[Row, Counter[int]] = defaultdict(Counter)
     for rows, size, copies in entries:
         for row in rows:
-            sizes[row].add(size if len(rows) == 1 else 1)
-            tasks_in_jobs[row] += size * copies
-    for row, of_row in sizes.items():
-        if len(of_row) == 1 and tasks_in_jobs[row] == row.tasks:
-            row.job_size = of_row.pop()
+            tasks_by_size[row][size if len(rows) == 1 else 1] += size * copies
+    for row, tasks in tasks_by_size.items():
+        if len(tasks) == 1 and tasks.total() == row.tasks:
+            (row.job_size,) = tasks
 
 
 def _tables_of_waiting(jobs: list[Job]) -> tuple[pd.DataFrame, pd.DataFrame]:

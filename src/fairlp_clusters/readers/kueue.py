@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
@@ -104,8 +105,8 @@ _KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "
 _STRICT = "order of the queue (StrictFIFO)"
 #: Stop policies by which nothing more starts.
 _STOPPED = ("Hold", "HoldAndDrain")
-#: Digits of a number of pods, at most.
-_MOST_DIGITS = 9
+#: A number of pods.
+_COUNT = re.compile("[0-9]{1,8}")
 #: The priority, the highest first, since when, and the name.
 _Turn = tuple[float, str, str]
 #: Resource and flavor.
@@ -515,8 +516,8 @@ class Kueue:
         group = pod.marks.get(_POD_GROUP)
         if group:
             size = pod.marks.get(_POD_GROUP_SIZE, "")
-            is_number = size.isascii() and size.isdecimal() and len(size) < _MOST_DIGITS
-            return Gang(f"pod group {pod.namespace}/{group}", int(size) if is_number else 1)
+            count = int(size) if _COUNT.fullmatch(size) else 1
+            return Gang(f"pod group {pod.namespace}/{group}", count)
         workload = pod.marks.get(_WORKLOAD_NAME, "")
         if not workload and pod.workload in self._local_queue_of_workload:
             workload = pod.workload[1]
