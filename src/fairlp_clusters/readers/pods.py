@@ -104,16 +104,14 @@ def place_of(spec: Record, pinned: bool, note: Note) -> Place:
         for key, value in sorted(mapping_at(spec, "nodeSelector").items())
     )
 
-    affinity = ("affinity", "nodeAffinity")
-    required = value_at(spec, *affinity, "requiredDuringSchedulingIgnoredDuringExecution")
+    name = "requiredDuringSchedulingIgnoredDuringExecution"
+    required = value_at(spec, "affinity", "nodeAffinity", name)
     terms = None
     if required is not None:
         all_terms = [_term(entry, pinned, note) for entry in list_at(required, "nodeSelectorTerms")]
         if () not in all_terms:
             terms = tuple(term for term in all_terms if term is not None)
 
-    if value_at(spec, *(*affinity, "preferredDuringSchedulingIgnoredDuringExecution"), kind=list):
-        note("affinity.nodeAffinity.preferred…", "left out: a wish, and no rule")
     for kind in ("podAffinity", "podAntiAffinity"):
         if value_at(spec, "affinity", kind):
             note(f"affinity.{kind}", "left out: it depends on where other pods are")
@@ -125,13 +123,7 @@ def _term(entry: Any, pinned: bool, note: Note) -> tuple[Requirement, ...] | Non
     expressions = list_at(entry, "matchExpressions")
     fields = list_at(entry, "matchFields")
     lines = [_requirement(line, text_at(line, "key"), note) for line in expressions]
-    for line in fields:
-        if pinned:
-            note(
-                "a DaemonSet's pod is bound to its node by name",
-                "left out: all are one user",
-            )
-            continue
+    for line in () if pinned else fields:
         key = text_at(line, "key")
         lines.append(_requirement(line, (NAME if key == "metadata.name" else f"\0{key}"), note))
     if not expressions and not fields:

@@ -130,7 +130,6 @@ def test_the_pods_of_a_daemon_set_are_one_user(tmp_path):
     assert list(cluster.instance.users) == [
         "sys/agent"
     ] and cluster.observed.tasks.to_numpy().tolist() == [[1, 1, 1]]
-    assert len(said(cluster, "bound to its node by name")) == 3
 
 
 def test_a_quota_is_the_cap_of_its_namespace(tmp_path):
