@@ -55,7 +55,6 @@ def waiting_of(
     messages, left_out = words_of(jobs)
     counted = list(zip(jobs, owed_copies, strict=True))
     owed = [job._replace(copies=copies) for job, copies in counted if copies]
-    owed.sort(key=lambda job: bool(job.after))
     others = [
         job._replace(copies=job.copies - copies) for job, copies in counted if job.copies > copies
     ]

@@ -194,7 +194,7 @@ class KubernetesReader:
             ("", "Pod"): self._read_pod,
             ("", "ResourceQuota"): self.quotas.add,
             ("", "ConfigMap"): self._read_config_map,
-            **{("kueue.x-k8s.io", kind): read for kind, read in self.kueue.kinds.items()},
+            **self.kueue.kinds,
             **self.volcano.kinds,
             ("kueue.x-k8s.io", "AdmissionCheck"): self.schedulers.see_check,
             ("karpenter.sh", "NodePool"): self.pools.read,
@@ -263,13 +263,8 @@ class KubernetesReader:
         if name_of(manifest) == CONFIG_MAP:
             self.groups += groups_of(manifest)
             return
-        if not any(
-            read_configuration(manifest)
-            for read_configuration in (
-                self.volcano.read_configuration,
-                self.kueue.read_configuration,
-            )
-        ):
+        is_read = self.volcano.read_configuration(manifest)
+        if not is_read and not self.kueue.read_configuration(manifest):
             raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
 
     def _read_pod(self, manifest: Record, file: str) -> None:

@@ -62,6 +62,8 @@ from .pods import (
     unit_of,
 )
 
+#: The group of Kueue's objects.
+_KUEUE = "kueue.x-k8s.io"
 #: Labels of a pod that name its LocalQueue.
 _QUEUE_NAMES = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
 #: The annotation of a pod that names its Workload, and its label that names its group of pods.
@@ -78,9 +80,7 @@ _TOPOLOGIES = tuple(
 _TOPOLOGY = "topology request"
 #: Fields of a spec that are read; others are noted where they say something.
 _PARENTS = ("cohort", "cohortName", "parent", "parentName")
-_READ = frozenset(
-    {*_PARENTS, "resourceGroups", "fairSharing", "stopPolicy", "preemption", "queueingStrategy"}
-)
+_READ = frozenset({*_PARENTS, "resourceGroups", "fairSharing", "stopPolicy", "queueingStrategy"})
 #: The keys of the ConfigMap of Kueue's manager that hold its configuration.
 _CONFIGURATIONS = ("controller_manager_config.yaml", "config.yaml")
 #: The annotation of an elastic Workload that names the admitted one that it replaces.
@@ -202,12 +202,12 @@ class Kueue:
         self._roots_with_held_quota: set[str] = set()
         #: Whether the manager's configuration has fair sharing on; None where it is not in the dump.
         self._fair_sharing: bool | None = None
-        self.kinds: dict[str, ReadEntry] = {
-            "ClusterQueue": partial(self._read_queue, self._queues),
-            "Cohort": partial(self._read_queue, self._cohorts),
-            "LocalQueue": self._read_local_queue,
-            "ResourceFlavor": self._read_flavor,
-            "Workload": self._read_workload,
+        self.kinds: dict[Key, ReadEntry] = {
+            (_KUEUE, "ClusterQueue"): partial(self._read_queue, self._queues),
+            (_KUEUE, "Cohort"): partial(self._read_queue, self._cohorts),
+            (_KUEUE, "LocalQueue"): self._read_local_queue,
+            (_KUEUE, "ResourceFlavor"): self._read_flavor,
+            (_KUEUE, "Workload"): self._read_workload,
         }
 
     def __bool__(self) -> bool:
@@ -282,7 +282,7 @@ class Kueue:
         since ``v1beta2`` by the section itself.
         """
         texts = [text_at(manifest, "data", key) for key in _CONFIGURATIONS]
-        configurations = [text for text in texts if "kueue.x-k8s.io" in text]
+        configurations = [text for text in texts if _KUEUE in text]
         if not configurations:
             return False
         configuration = yaml_at(configurations[0], "configuration")

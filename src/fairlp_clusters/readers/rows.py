@@ -221,15 +221,13 @@ def _ask_for_available(cluster: Cluster, row: Row, available: set[str]) -> bool:
     demand = row.leaf.demand
     missing = ", ".join(resource for resource, _ in demand if resource not in available)
     row.leaf = row.leaf._replace(demand=tuple(pair for pair in demand if pair[0] in available))
-    running = row.group.running.total()
-    if row.leaf.demand and (running or not missing):
+    if row.leaf.demand and (row.group.running or not missing):
         return True
-    counts = f" ({running} run, {row.group.waiting} wait)"
     message = row.nowhere = "its tasks ask for nothing"
     if missing:
         message = f"no node may take its tasks: {missing} is nowhere"
         row.nowhere = f"no node that takes new tasks has {missing}"
-    cluster.note("", f"user {row.leaf.label!r}", message + counts, "left out of the instance")
+    cluster.note("", f"user {row.leaf.label!r}", message, "left out of the instance")
     return False
 
 

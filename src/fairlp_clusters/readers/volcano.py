@@ -65,7 +65,7 @@ _NOT_STARTED = ("", "Pending", "Inqueue")
 _DIFFERENT = "pods of different sizes"
 #: States of a queue in which nothing more starts.
 _CLOSED = ("Closed", "Closing")
-_READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent", "reclaimable"})
+_READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent"})
 _ROOT = "root"
 #: The key of the scheduler's ConfigMap that names its plugins.
 _CONFIGURATION = "volcano-scheduler.conf"
