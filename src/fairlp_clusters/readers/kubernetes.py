@@ -85,8 +85,8 @@ class ResourceQuotas:
             return
         caps = self._caps.setdefault(namespace, {})
         for name, value in mapping_at(manifest, "spec", "hard").items():
-            resource = _quota_resource(name)
-            if resource:
+            resource = name.removeprefix("count/" if name == "count/pods" else _REQUESTS)
+            if (resource != name or name in _PLAIN) and resource != "storage":
                 caps[resource] = min(
                     caps.get(resource, math.inf), amount(resource, quantity(value))
                 )
@@ -123,13 +123,6 @@ class ResourceQuotas:
                     "it holds for those in no queue only",
                 )
             cluster.queue(parent + name_in_path(namespace))["cap"] = caps
-
-
-def _quota_resource(name: str) -> str:
-    """Return the resource of pods that a hard limit is of; empty for another one."""
-    resource = name.removeprefix("count/" if name == "count/pods" else _REQUESTS)
-    is_request = resource != name or name in _PLAIN
-    return resource if is_request and resource != "storage" else ""
 
 
 #: Labels of nodes that share their GPUs, and the resources that then are slices of them.
@@ -178,7 +171,6 @@ class KubernetesReader:
         self.specs: dict[bytes, Pod] = {}  # that occurred
         #: Objects by group, kind, namespace and name.
         self._seen: set[tuple[str, str, str, str]] = set()
-        self.has_queues = False  # other than namespaces
         self.taints: dict[str, Taints] = {}
         self.groups: list[NodeGroup] = []  # of the autoscaler
         self.pools = NodePools()
@@ -378,7 +370,7 @@ class KubernetesReader:
         self.kueue.fill(cluster)
         self.pods = {key: self.kueue.in_queue(pod) for key, pod in self.pods.items()}
         self.volcano.fill(cluster)
-        self.has_queues = bool(self.kueue or self.volcano)
+        self.has_queues = bool(self.kueue or self.volcano)  # other than namespaces
         cluster.tenant_noun = "queue" if self.has_queues else "namespace"
         self.quotas.fill(cluster, f"{WITHOUT_QUEUE}/" if self.has_queues else "")
 

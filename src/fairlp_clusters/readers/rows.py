@@ -223,11 +223,10 @@ def _ask_for_available(cluster: Cluster, row: Row, available: set[str]) -> bool:
     row.leaf = row.leaf._replace(demand=tuple(pair for pair in demand if pair[0] in available))
     if row.leaf.demand and (row.group.running or not missing):
         return True
-    message = row.nowhere = "its tasks ask for nothing"
+    row.nowhere = "its tasks ask for nothing"
     if missing:
-        message = f"no node may take its tasks: {missing} is nowhere"
         row.nowhere = f"no node that takes new tasks has {missing}"
-    cluster.note("", f"user {row.leaf.label!r}", message, "left out of the instance")
+    cluster.note("", f"user {row.leaf.label!r}", row.nowhere, "left out of the instance")
     return False
 
 

@@ -179,7 +179,7 @@ def test_what_only_closed_nodes_have_is_nobodys_who_waits(tmp_path):
         "x/w"
     ]
     assert said(cluster, "no node that takes new tasks has it")[0][0] == "resource 'nvidia.com/gpu'"
-    assert said(cluster, "nvidia.com/gpu is nowhere") == [
+    assert said(cluster, "no node that takes new tasks has nvidia.com/gpu") == [
         ("user 'x/w'", "left out of the instance")
     ]
     cluster = read(
