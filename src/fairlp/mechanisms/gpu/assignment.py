@@ -59,11 +59,10 @@ def bound_on_sum(
     at_positions = costs[:, kinds] * positions  # of each job at the position of each other
     own = at_positions.diagonal()
     changes = at_positions - own[:, None]
-    is_full = positions < first_free[kinds]
     rounding = ROUNDING * own.max()
     prices = np.zeros(len(own))
     for _ in range(len(own)):
-        shorter = np.where(is_full, np.minimum((prices[:, None] + changes).min(axis=0), 0.0), 0.0)
+        shorter = (prices[:, None] + changes).min(axis=0)
         is_settled = (prices - shorter).max() <= rounding
         prices = shorter
         if is_settled:
