@@ -44,7 +44,8 @@ def bound_on_sum(
     """Return what every schedule's sum is at least: the sum of a least one, if this schedule is one.
 
     The price of a position is what one more of it would save, at most 0: the shortest path along
-    which jobs move to one another's positions. Positions that are not full have the price 0.
+    which jobs move to one another's positions. The first free position of
+    each kind has none.
 
     Parameters
     ----------
