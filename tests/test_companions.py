@@ -19,7 +19,7 @@ from kubernetes_dumps import node, pod, written
 
 MOVED = {
     **dict.fromkeys(
-        ["Period", "Snapshot", "blockers", "charts", "fair_shares", "period", "report"], "clusters"
+        ["Period", "Snapshot", "blockers", "fair_shares", "period", "report"], "clusters"
     ),
     **dict.fromkeys(["snapshot"], "clusters"),
     **dict.fromkeys(
@@ -114,7 +114,7 @@ def test_commands_that_cannot_be_imported_are_left_out_with_a_warning(tmp_path, 
 
 
 def test_a_report_says_which_package_is_missing_before_it_reads_the_dump(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     outcome = run(
         "report", tmp_path / "nowhere.json", "-o", tmp_path / "p.html", code=ExitCode.SOLVER
     )

@@ -114,12 +114,6 @@ def slurm_job(**fields):
     )
 
 
-def slurm_text(make):
-    return documents(
-        a=make, b=lambda letters: {"meta": {}, "jobs": [slurm_dumps.job(1, nodes="n1")]}
-    )
-
-
 def yarn_app(**fields):
     def apps(letters):
         made = {key: make(letters) for key, make in fields.items()}
@@ -198,22 +192,7 @@ DOORS = {
     "slurm array": slurm_job(array_task_string=lambda n: repeated("1-", n)),
     "slurm licences": slurm_job(licenses=lambda n: repeated("a:", n)),
     "slurm features": slurm_job(features=lambda n: "(" * n),
-    "slurm gres": slurm_text(lambda n: f"NodeName=n1 CPUTot=4 RealMemory=9 Gres={'(' * n}\n"),
-    "slurm reason": slurm_text(
-        lambda n: (
-            f"NodeName=n1 CPUTot=4 RealMemory=9 Reason={repeated(' ReservationName=a b', n)}\n"
-        )
-    ),
-    "slurm job name": slurm_text(
-        lambda n: f"JobId=2 JobName={repeated(' UserId=a(1)', n)}\nNodeName=n1 CPUTot=4\n"
-    ),
-    "slurm words": slurm_text(lambda n: f"NodeName=n1 CPUTot=4 {repeated('Comment', n)}\n"),
-    "slurm settings": slurm_text(
-        lambda n: f"Configuration data as of 2026-11-28\nPreemptMode = x{' ' * n}!\n"
-    ),
-    "slurm half-life": slurm_text(
-        lambda n: f"Configuration data as of 2026-11-28\nPriorityDecayHalfLife ={' ' * n}!\n"
-    ),
+    "slurm gres": slurm_job(tres_req_str=lambda n: f"gres/gpu={'1' * n}!"),
     "yarn diagnostics": yarn_app(diagnostics=lambda n: f"a{' ' * n}!"),
     "yarn details": yarn_app(diagnostics=lambda n: repeated("Details ", n)),
     "yarn settings": documents(a=lambda n: "<configuration>" + repeated("<a>", n)),

@@ -9,7 +9,7 @@
 from . import _lazy
 
 #: What the companions have, by their names in 1.x where these differ.
-_CLUSTERS = "Period Snapshot blockers charts fair_shares period report snapshot"
+_CLUSTERS = "Period Snapshot blockers fair_shares period report snapshot"
 _RESEARCH = "Frontier frontier library read_alibaba_gpu reproduce simulation study"
 _MOVED = {
     name: f"it is now {package}.{name} (import {package})"

@@ -4,7 +4,6 @@ from fairlp.auditing import blockers as blockers
 
 from .dues.fair_shares import fair_shares as fair_shares
 from .dues.verdict import Verdict as Verdict
-from .page.charts import charts as charts
 from .page.page import report as report, verdict as verdict
 from .periods.period import Period as Period, period as period
 from .readers.reading import snapshot as snapshot
@@ -15,7 +14,6 @@ __all__ = [
     "Snapshot",
     "Verdict",
     "blockers",
-    "charts",
     "fair_shares",
     "period",
     "report",

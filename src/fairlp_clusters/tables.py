@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,15 +142,3 @@ def counted(count: int, singular: str, plural: str) -> str:
 def records(frame: pd.DataFrame) -> list[Any]:
     """Return the rows of a frame for JSON, each with its labels under the names of the index."""
     return frame.reset_index().to_dict("records")
-
-
-def for_csv(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with mappings as text, numbers in full."""
-    rows = frame.copy()
-    for name in rows.columns:
-        if rows[name].map(lambda value: isinstance(value, Mapping)).any():
-            rows[name] = [
-                ", ".join(f"{label} ({amount!r})" for label, amount in values.items())
-                for values in rows[name]
-            ]
-    return rows

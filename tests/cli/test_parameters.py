@@ -129,7 +129,8 @@ OF_THE_SOLVER = {"--time-limit"}
 
 #: The argument of a command that is the first parameter of its function by another name.
 ARGUMENT = {
-    "paths": {"audit": "instance", "report": "given"},
+    "path": "instance",
+    "paths": "given",
     "property_name": "property",
 }
 
@@ -147,7 +148,7 @@ ONLY_IN_A_SHELL = {
     "compare": {"--methods"},  # fairlp.validate
     # audit takes an Allocation in Python, and here what makes one; a dump is read by
     # fairlp_clusters.snapshot
-    "audit": {"--mechanism", "--scheduler", "--divisible", *WAY, *PERIOD, "--exclude", "--weight"},
+    "audit": {"--mechanism", "--scheduler", "--divisible", *WAY, "--exclude", "--weight"},
     # fairlp_clusters.snapshot; what fairlp_clusters.verdict returns
     "report": {"--scheduler", "--exit-code", "--json", "--metrics", "--owner", *PERIOD},
     "counterexample": {"--no-shrink", "--no-progress"},

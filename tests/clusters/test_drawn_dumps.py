@@ -96,17 +96,19 @@ def test_tables_by_user_tenant_and_queue_say_the_same(scheduler, tmp_path):
     _, document, write, _ = SCHEDULERS[scheduler]
     scenes = drawn(np.random.default_rng([76, 1]), scheduler, several=True)
     dump = write(tmp_path / "dump", document(scenes))
-    by_tenant, by_user, by_queue = (
-        fairlp_clusters.fair_shares(dump, by=by) for by in ("tenant", "user", "queue")
-    )
+    by_tenant = fairlp_clusters.verdict(dump).table
+    by_user, by_queue = (fairlp_clusters.fair_shares(dump, by=by) for by in ("user", "queue"))
     columns = ["tasks", "fair_tasks", "waiting", "owed"]
-    sums = by_user.groupby("tenant")[columns].sum().reindex(by_tenant.index)
-    np.testing.assert_allclose(sums, by_tenant[columns], atol=DIGITS)
-    columns += ["share", "fair_share"]
+    sums = by_user.groupby("tenant")[columns].sum()
+    assert set(sums.index) == set(by_tenant.index)
+    whole = by_queue.loc["", columns].astype(float)
+    np.testing.assert_allclose(sums.sum(), whole, atol=DIGITS)
     queues = [name for name in by_tenant.index if name in by_queue.index]
     assert queues or scheduler == "yarn"
-    of_queues = by_queue.loc[queues, columns].astype(float)
-    np.testing.assert_allclose(of_queues, by_tenant.loc[queues, columns], atol=DIGITS)
+    of_queues = by_queue.loc[queues].astype(float)
+    np.testing.assert_allclose(of_queues[columns], sums.loc[queues], atol=DIGITS)
+    shares = of_queues[["share", "fair_share"]]
+    np.testing.assert_allclose(shares, by_tenant.loc[queues, ["has", "due"]], atol=DIGITS)
     has_stopped = by_tenant["stopped_by"] != ""
     assert has_stopped.equals(by_tenant["room_jobs"] < by_tenant["waiting_jobs"])
     assert (by_tenant["short_jobs"] <= by_tenant["waiting_jobs"]).all()

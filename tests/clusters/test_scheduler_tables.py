@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
+import fairlp
 import fairlp_clusters
 from fairlp.tolerances import AGREEMENT
+from fairlp_clusters.readers import pods
 from kubernetes_dumps import kueue, node, pod, volcano, written
 from kueue_dumps import workload
 from scheduler_tables import (
@@ -86,10 +89,24 @@ def test_weighted_shares_of_kueue(tmp_path, case):
         *kueue_objects(case.quotas, case.weights or {}, case.cohorts, parents),
         *(admitted(flavor, resource, amount) for (flavor, resource), amount in case.usage.items()),
     ]
-    shares = fairlp_clusters.snapshot(written(tmp_path, *items)).shares["weighted_share"]
-    assert {
-        path: math.ceil(share) if share < math.inf else share for path, share in shares.items()
-    } == case.shares
+    instance = fairlp_clusters.snapshot(written(tmp_path, *items)).instance
+    tree, _ = fairlp.queues.usage_of(instance, np.zeros(instance.shape[:2]))
+    columns = instance.quotas.names(instance.resources)
+    in_use = np.zeros(tree.owned.shape)
+    (cq,) = [v for v, path in enumerate(instance.tree.paths) if path.split("/")[-1] == "cq"]
+    for (flavor, resource), amount in case.usage.items():
+        of_resource = [column for column in columns if column.partition("@")[0] == resource]
+        (column,) = [c for c in of_resource if repr(flavor) in c] or of_resource
+        cell = cq, columns.index(column)
+        in_use[cell] = pods.amount(resource, pods.quantity(amount))
+    used = tree.upward(in_use)
+    shares = 1000 * tree.shares(used)
+    borrows = (used > tree.owned).any(axis=1)
+    told = {
+        str(path): math.inf if tree.is_late[v] and borrows[v] else math.ceil(shares[v])
+        for v, path in enumerate(instance.tree.paths)
+    }
+    assert {path: told[path] for path in case.shares} == case.shares
 
 
 # Volcano: hierarchical DRF, the capacity plugin, and proportion.

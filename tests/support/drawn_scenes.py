@@ -304,11 +304,10 @@ def accounts(rng, cell, several):
 
 
 def slurm_records(scenes):
-    """Nodes, jobs, and accounts as ``sshare`` prints them."""
+    """Nodes, jobs, and accounts as ``sacctmgr --json`` prints them."""
     nodes = []
     jobs = []
-    lines = ["Account|User|RawShares|NormShares|RawUsage|NormUsage|EffectvUsage|FairShare", "root"]
-    lines[1] += "|||0|0||1.0|"
+    associations = [slurm.association("root")]
     count = itertools.count(1)
     for cell, scene in enumerate(scenes):
         partition = f"p{cell}"
@@ -319,15 +318,15 @@ def slurm_records(scenes):
             nodes.append(slurm.node(name, cpus=cpus, partitions=[partition], state=state))
         for path, weight in scene.weights.items():
             account, _, user = path.partition("/")
-            indent = "  " if user else " "
-            lines.append(f"{indent}{account}|{user}|{weight}|0|0|0|0|0")
+            parent = "" if user else "root"
+            associations.append(slurm.association(account, user, parent, int(weight)))
         for task in [*scene.running, *scene.waiting]:
             account, _, user = task.tenant.partition("/")
             tres = f"cpu={task.demand[0] * task.size},node={task.size},billing=1"
             host = "" if task.node is None else f"n{cell}-{task.node}"
             fields = {"partition": partition, "node_count": slurm.wrapped(task.size)}
             jobs.append(slurm.job(next(count), user, account, tres, host, **fields))
-    return nodes, jobs, "\n".join(lines) + "\n"
+    return nodes, jobs, associations
 
 
 # YARN

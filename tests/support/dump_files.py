@@ -79,17 +79,11 @@ def slurm():
     licence = {"LicenseName": "x", "Total": 2, "Used": 1, "Free": 1}
     partition = {"name": "cpu", "priority": {"tier": 1}, "preempt_mode": "REQUEUE"}
     nodes = [slurm_dumps.node("n1", gres="gpu:2(S:0)", features=["a", "b"]), slurm_dumps.node("n2")]
-    share = {
-        "name": "physics",
-        "parent": "root",
-        "shares": slurm_dumps.wrapped(5),
-        "type": ["USER"],
-    }
     accounts = {"associations": [slurm_dumps.association("physics", "ann", total=[("cpu", "", 1)])]}
     return {
         "a.json": {"meta": {}, "nodes": nodes},
         "b.json": {"meta": {}, "jobs": jobs},
-        "c.json": {"meta": {}, "shares": {"shares": [share]}} | accounts,
+        "c.json": {"meta": {}} | accounts,
         "d.json": {"licenses": [licence], "partitions": [partition], "meta": {}},
     }
 
@@ -102,7 +96,7 @@ def yarn():
     user = {"username": "ann", "userResourceLimit": {"memory": 2048, "vCores": 2}}
     queue = {"queueName": "a", "capacity": 50.0, "userLimitFactor": 1.0, "users": {"user": [user]}}
     capacity = copy.deepcopy(yarn_dumps.CAPACITY) | {"queues": {"queue": [queue]}}
-    setting = {"key": "yarn.scheduler.capacity.user-limit-factor", "value": "2"}
+    setting = {"key": "yarn.scheduler.capacity.resource-calculator", "value": "own"}
     return {
         "0.json": {"properties": [setting]},
         "a.json": {"nodes": {"node": [yarn_dumps.node("n1", (2048, 2))]}},

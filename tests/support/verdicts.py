@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import fairlp_clusters
+import pandas as pd
+
 from fairlp_clusters.dues.dues import Dues
 from fairlp_clusters.dues.facts import facts_of
 from fairlp_clusters.dues.verdict import Verdict
@@ -25,5 +26,10 @@ def lines_of(verdict):
 
 
 def table_of(folder):
-    """The public table of tenants of a dump."""
-    return fairlp_clusters.fair_shares(folder, by="tenant")
+    """The table of tenants of a dump, with their tasks that run, wait, and are owed."""
+    verdict = judged(folder)
+    dues = verdict.dues
+    tenants = dues.facts.tenants
+    sums = {"tasks": dues.has, "waiting": dues.waiting, "owed": dues.shares.owed}
+    columns = {name: tenants.sums(values) for name, values in sums.items()}
+    return verdict.table.join(pd.DataFrame(columns, index=tenants.names))

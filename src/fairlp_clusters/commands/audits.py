@@ -15,18 +15,12 @@ from fairlp.toolkit import (
     ReportOptions,
     TitledTable,
     command,
+    instance_argument,
     named_option,
+    standard_input,
 )
 
-from .parameters import (
-    AdjustOptions,
-    AllocationOption,
-    PathsArgument,
-    PeriodOptions,
-    Repeated,
-    SchedulerOption,
-    require_of_one_dump,
-)
+from .parameters import PATH_HELP, AdjustOptions, AllocationOption, Repeated, SchedulerOption
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +29,6 @@ if TYPE_CHECKING:
 
     from ..dues.facts import Facts
     from ..dues.verdict import Verdict
-    from ..periods.period import Period
-    from ..tables import Table
 
 
 @dataclass(frozen=True)
@@ -61,7 +53,7 @@ class QuestionOptions:
 @command()
 def audit(
     *,
-    paths: PathsArgument,
+    path: Annotated[str, instance_argument("PATH", PATH_HELP, standard_input)],
     allocation: AllocationOption = None,
     mechanism: Annotated[
         str | None,
@@ -75,68 +67,38 @@ def audit(
     scheduler: SchedulerOption = None,
     question: QuestionOptions,
     adjust: AdjustOptions,
-    over: PeriodOptions,
-    table: Annotated[
-        Literal["properties", "tenants", "users", "queues", "times", "dumps"] | None,
-        Option(
-            help="Only this table, whole; all but properties are of a dump or --allocation, times and dumps of several "
-            "dumps. --csv: properties, of several dumps tenants."
-        ),
-    ] = None,
     method: MethodOptions,
     report: ReportOptions,
 ) -> None:
     """Show the properties that an allocation has, the users who show a violation, and by how much.
 
-    For a scheduler's dump or an --allocation, also show shares beside fair shares, the resource
-    that each user waits for and its holders. Of several dumps, or a folder of dumps, show each tenant's share beside
-    its due over the period. The exit code is 1 when a property of --property is broken, and 0 otherwise.
+    For a scheduler's dump or an --allocation, also show the verdict of fairlp report and its table of tenants. The
+    exit code is 1 when a property of --property is broken, and 0 otherwise.
 
     Example: fairlp audit khamse-ashari-figure-1 -m tsf -p envy-free
     """
     arguments = method.arguments()
-    if dumps := over.dumps(paths):
-        require_of_one_dump(property=question.properties, allocation=allocation)
-        period = over.period(dumps, mechanism, scheduler, adjust, arguments)
-        _deliver_period(period, table, report)
-        return
-    if table in _OF_PERIODS:
-        raise typer.BadParameter(f"--table {table} is of several dumps", param_hint="'--table'")
-    facts = adjust.facts(paths[0], scheduler, allocation)
-    name, tasks = _audited(facts, paths[0], allocation, mechanism)
-    is_of_shares = table in ("tenants", "users", "queues")
-    if is_of_shares and facts.tasks is None:
-        raise typer.BadParameter(
-            f"--table {table} is of a dump or an --allocation", param_hint="'--table'"
-        )
+    facts = adjust.facts(path, scheduler, allocation)
+    name, tasks = _audited(facts, path, allocation, mechanism)
     if allocation is not None and method != MethodOptions():
         raise typer.BadParameter(
             "--allocation FILE has an allocation; --method, --solver and such compute one"
         )
-    from ..dues.dues import Dues
-    from ..dues.verdict import Verdict
-    from ..tables import for_csv
+    from ..tables import records
 
-    findings = rows = _findings(facts, name, tasks, question, arguments)
-    broken = [
-        str(name) for name in findings.index[findings["holds"].map(lambda held: held is False)]
-    ]
+    findings = _findings(facts, name, tasks, question, arguments)
     text = [*_findings_text(findings, name, question.properties is not None)]
-    judged = None
     if facts.tasks is not None:
-        judged = Verdict.of(Dues.of(facts, mechanism, **arguments))
-        if is_of_shares:
-            rows = _frame_of(judged, str(table))
-            text = [_titled(_table_of(judged, str(table)), whole=True)]
-        elif table is None:
-            text = [*_shares_text(judged), *text]
-        names = costly_properties(facts.instance)
-        if facts.scheduler and question.properties is None and names and not is_of_shares:
-            text.append(f"not asked at this size, unless by --property: {', '.join(names)}")
+        from ..dues.dues import Dues
+        from ..dues.verdict import Verdict
 
-    whole_dump = judged if table is None and facts.scheduler else None
-    report.deliver(text, lambda: for_csv(rows), lambda: _audit_data(whole_dump, rows))
-    if broken and question.properties:
+        judged = Verdict.of(Dues.of(facts, mechanism, **arguments))
+        text = [*_verdict_text(judged), *text]
+        names = costly_properties(facts.instance)
+        if facts.scheduler and question.properties is None and names:
+            text.append(f"not asked at this size, unless by --property: {', '.join(names)}")
+    report.deliver(text, findings, lambda: records(findings))
+    if question.properties and findings["holds"].map(lambda held: held is False).any():
         raise typer.Exit(1)  # the answer is no
 
 
@@ -144,34 +106,10 @@ def audit(
 _SHOWN = 30
 
 
-def _titled(table: Table, *, whole: bool = False) -> TitledTable:
-    """Return a table for a terminal."""
-    hint = "--table prints all of a table, --csv and --json too"
-    return TitledTable(table.caption, table.for_people(), None if whole else _SHOWN, hint)
+def _verdict_text(judged: Verdict) -> Iterator[str | TitledTable]:
+    """Yield the verdict, its notes, and the table of tenants."""
+    from ..page.sections import tenant_table
 
-
-def _table_of(judged: Verdict, name: str) -> Table:
-    """Return the table of tenants, users or queues."""
-    from ..page import sections
-
-    if name == "tenants":
-        return sections.tenant_table(judged)
-    return (
-        sections.user_table(judged.dues) if name == "users" else sections.queue_table(judged.dues)
-    )
-
-
-def _frame_of(judged: Verdict, name: str) -> pd.DataFrame:
-    """Return the same for programs, numbers in full."""
-    from ..dues import fair_shares
-
-    if name == "tenants":
-        return fair_shares.tenants(judged)
-    return fair_shares.users(judged.dues) if name == "users" else fair_shares.queues(judged.dues)
-
-
-def _shares_text(judged: Verdict) -> Iterator[str | TitledTable]:
-    """Yield the verdict, its notes, and the tables of tenants, queues and users."""
     facts = judged.dues.facts
     name = facts.name or facts.scheduler
     prefix = f"{name}: " if name else ""
@@ -179,51 +117,12 @@ def _shares_text(judged: Verdict) -> Iterator[str | TitledTable]:
     yield "has and due are dominant shares of the whole cluster\n"
     yield judged.sentence
     yield from judged.notes
-    names = ["tenants", "users"]
-    if facts.instance.has_queues:
-        names.insert(1, "queues")
-    for table in names:
-        yield _titled(_table_of(judged, table))
+    table = tenant_table(judged)
+    hint = "fairlp report --json prints all"
+    yield TitledTable(table.caption, table.for_people(), _SHOWN, hint)
     if len(facts.not_understood):
         yield f"{len(facts.not_understood)} lines of the dump are left out, not understood or interpreted"
     yield ""
-
-
-#: The tables of a period that one dump does not have.
-_OF_PERIODS = ("times", "dumps")
-
-
-def _deliver_period(period: Period, table: str | None, report: ReportOptions) -> None:
-    """Deliver the tables of a period: in CSV that of the tenants, where none is named."""
-    names = ("tenants", *_OF_PERIODS)
-    if table is not None and table not in names:
-        raise typer.BadParameter(
-            f"--table {table} is of one dump; of a period there are {', '.join(names)}",
-            param_hint="'--table'",
-        )
-    from ..periods.page import dump_table, moment_table, tenant_table
-    from ..tables import records
-
-    tables = {"tenants": tenant_table, "times": moment_table, "dumps": dump_table}
-    rows = getattr(period, table or "tenants")
-    text: list[Any] = [_titled(tables[table or "tenants"](period), whole=table is not None)]
-    if table is None:
-        worst = _titled(
-            dump_table(period, period.to_look_at)._replace(caption="Where most was missing")
-        )
-        text = [*period.verdict, "", *text, *([worst] if len(period.to_look_at) else [])]
-    report.deliver(text, rows, lambda: period.to_dict() if table is None else records(rows))
-
-
-def _audit_data(judged: Verdict | None, rows: pd.DataFrame) -> Any:
-    """Return the rows of a table for programs; of a whole dump also tenants, queues and users."""
-    from ..tables import records
-
-    if judged is None:
-        return records(rows)
-    names = ["tenants", "users", *(["queues"] if judged.dues.instance.has_queues else [])]
-    tables = {name: records(_frame_of(judged, name)) for name in names}
-    return {"fair": judged.dues.fair.mechanism, "properties": records(rows), **tables}
 
 
 def _audited(

@@ -132,12 +132,12 @@ def report(
     Example: fairlp report now.json --since before.json --exclude kube-system -o report.html
     """
     arguments = method.arguments()
-    from ..page.page import earlier_dues, require_html, require_packages, write
+    from ..page.page import earlier_dues, need, require_html, write
 
     page = output or _PAGE
     if form.is_page:
         require_html(page)
-        require_packages()
+        need("jinja2")
         require_folder(page)
     if dumps := over.dumps(paths):
         require_of_one_dump(allocation=allocation, metrics=form.metrics or None, owner=form.owner)

@@ -48,7 +48,7 @@ def _standard_inputs(paths: list[str]) -> list[str]:
     return [standard_input(path) for path in paths]
 
 
-_PATH_HELP = (
+PATH_HELP = (
     "What a scheduler's tools print (a file, a folder of files, or - for the standard input), or an instance as for "
     "allocate."
 )
@@ -56,7 +56,7 @@ PathsArgument = Annotated[
     list[str],
     instance_argument(
         "PATH",
-        f"{_PATH_HELP} Several dumps, or a folder of dumps, are a period.",
+        f"{PATH_HELP} Several dumps, or a folder of dumps, are a period.",
         _standard_inputs,
     ),
 ]

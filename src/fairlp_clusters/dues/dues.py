@@ -13,7 +13,6 @@ from fairlp import Allocation, Instance, Mechanism, allocate
 from ..readers.volcano import CAPACITY, PROPORTION
 from .facts import Facts, mechanism_or_default
 from .jobs import WaitingJob, jobs_that_wait
-from .past import fair_with_past
 from .tenants import TenantShares
 
 
@@ -86,28 +85,15 @@ class Dues:
     @cached_property
     def shares(self) -> TenantShares:
         """The shares of tenants, of which the users are parts."""
-        return self._shares_beside(self.fair_tasks)
-
-    def _shares_beside(self, fair_tasks: np.ndarray) -> TenantShares:
-        """Return the shares of tenants beside fair tasks of users."""
         return TenantShares(
             self.instance,
             self.facts.tenants,
             self.has,
-            fair_tasks,
+            self.fair_tasks,
             self.waiting,
             self.waiting_jobs,
             by_resource=self.facts.plugin in (CAPACITY, PROPORTION),
         )
-
-    @cached_property
-    def shares_with_past(self) -> TenantShares | None:
-        """The shares of tenants in the next half-life, past use counted; None where none is known."""
-        if self.facts.history.empty or self.facts.tasks is None:
-            return None
-        history = self.facts.history.reindex(list(self.instance.users)).dropna()
-        fair = fair_with_past(self.instance, history, oversized="drop")
-        return self._shares_beside(np.asarray(fair.tasks_array.sum(axis=1)))
 
 
 def _without_borrowing(instance: Instance) -> Instance:

@@ -84,12 +84,10 @@ class Facts:
         default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks", "reason"])
     )
     hidden: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
-    shares: pd.DataFrame = field(default_factory=pd.DataFrame)
     excluded: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
     tenants: Tenants = None  # type: ignore[assignment]
     jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
     plugin: str = ""
-    history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
     waiting_jobs: list[WaitingJob] = None  # type: ignore[assignment]
     asleep: np.ndarray = None  # type: ignore[assignment]
     kept: np.ndarray = None  # type: ignore[assignment]
@@ -307,10 +305,8 @@ _OF_THE_DUMP = (
     "scheduler",
     "held",
     "hidden",
-    "shares",
     "jobs",
     "plugin",
-    "history",
     "preemption",
     "no_fair_sharing",
     "no_verdict",

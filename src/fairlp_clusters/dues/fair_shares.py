@@ -1,4 +1,4 @@
-"""``fair_shares``: shares beside fair shares, by user, by queue at every level, and by tenant."""
+"""``fair_shares``: shares beside fair shares, by user, and by queue at every level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from fairlp.toolkit import lists
 
 from .dues import Dues
 from .facts import ClusterSource, facts_of
-from .verdict import Verdict
 
 
 @lists(formulations.options.AllocateOptions)
@@ -23,7 +22,7 @@ def fair_shares(
     mechanism: str | Mechanism | None = None,
     *,
     observed: Any = None,
-    by: Literal["user", "queue", "tenant"] = "user",
+    by: Literal["user", "queue"] = "user",
     level: int | None = None,
     **options: Unpack[formulations.options.AllocateOptions],
 ) -> pd.DataFrame:
@@ -41,10 +40,9 @@ def fair_shares(
         The tasks that run now, for an instance: users × servers, a long table (``user``,
         ``server``, ``tasks``), or the path of a CSV of either form. Without it, users have the
         mechanism's tasks.
-    by : {"user", "queue", "tenant"}
-        A user of a dump is a class of equal tasks; a tenant is the one whom the scheduler promises
-        a share: a Slurm or YARN user, a ClusterQueue, a Volcano queue or a namespace. Users of an
-        instance are tenants.
+    by : {"user", "queue"}
+        A user of a dump is a class of equal tasks. (What tenants have and lack is the table of
+        :func:`fairlp_clusters.verdict`.)
     level : int, optional
         Only queues at this depth (1: below the root); by default all, each with everything below
         it.
@@ -59,9 +57,7 @@ def fair_shares(
         the share ``borrowed`` beyond it (NaN without guarantees; a user's part of its queue's);
         tasks ``waiting``, and ``owed`` (those that wait and that the tenant lacks of its fair
         share). A queue also has ``level``, ``users``, ``weight`` and ``cap``; a user of a dump
-        ``tenant``. By tenant, the table of the verdict (``fairlp_clusters.verdict``) with these
-        figures, and ``sizes``, the number of its classes of equal tasks; where the dump has past use,
-        ``fair_share_with_past`` and ``owed_with_past`` count it.
+        ``tenant``, whom the scheduler promises a share.
 
     Raises
     ------
@@ -77,11 +73,8 @@ def fair_shares(
     >>> shares = fairlp_clusters.fair_shares(queued, observed=[[3], [1]])
     >>> shares["owed"].to_dict()
     {'A': 0.0, 'B': 1.0}
-    >>> by_tenant = fairlp_clusters.fair_shares(queued, observed=[[3], [1]], by="tenant")
-    >>> by_tenant.loc["B", "stopped_by"], by_tenant.loc["B", "holders"]
-    ('too little resource1 is free where it could run', {'A': 1.0})
     """
-    require_known(by, ("user", "queue", "tenant"), f"by={quoted(by)}")
+    require_known(by, ("user", "queue"), f"by={quoted(by)}")
     facts = facts_of(given, observed)
     if by == "queue" and not facts.instance.has_queues:
         raise InstanceError(
@@ -92,8 +85,6 @@ def fair_shares(
     dues = Dues.of(facts, mechanism, **options)
     if by == "user":
         return users(dues)
-    if by == "tenant":
-        return tenants(Verdict.of(dues))
     table = queues(dues)
     return table if level is None else table[table["level"] == level]
 
@@ -121,34 +112,6 @@ def users(dues: Dues) -> pd.DataFrame:
     if of.are_users:
         del columns["tenant"]
     return pd.DataFrame(columns, index=instance.users.labels.rename("user"))
-
-
-def tenants(verdict: Verdict) -> pd.DataFrame:
-    """One row for each tenant: its figures, and what the verdict says of it."""
-    dues = verdict.dues
-    shares = dues.shares
-    of = dues.facts.tenants
-    floors = _floors(dues.instance)
-    guaranteed = of.sums(floors[:, None] * shares.parts).max(axis=1)
-    borrowed = of.sums(np.maximum(dues.has - floors, 0.0)[:, None] * shares.parts).max(axis=1)
-    has_guarantees = _has_guarantees(dues.instance)
-    columns = {
-        "sizes": of.sizes,
-        "tasks": of.sums(dues.has),
-        "fair_tasks": of.sums(dues.fair_tasks),
-        "share": shares.share,
-        "fair_share": shares.fair_share,
-        "guarantee": guaranteed if has_guarantees else np.nan,
-        "borrowed": borrowed if has_guarantees else np.nan,
-        "waiting": of.sums(dues.waiting),
-        "owed": of.sums(shares.owed),
-    }
-    with_past = dues.shares_with_past
-    if with_past is not None:
-        columns["fair_share_with_past"] = with_past.fair_share
-        columns["owed_with_past"] = of.sums(with_past.owed)
-    figures = pd.DataFrame(columns, index=pd.Index(of.names, name="tenant", dtype=object))
-    return figures.join(verdict.table.drop(columns=["has", "due"]))
 
 
 def queues(dues: Dues) -> pd.DataFrame:
@@ -180,10 +143,7 @@ def queues(dues: Dues) -> pd.DataFrame:
         "waiting": below @ dues.waiting,
         "owed": below @ dues.shares.owed,
     }
-    table = pd.DataFrame(columns, index=pd.Index(tree.paths.labels, name="queue"))
-    shares = dues.facts.shares.reindex(table.index)
-    table[shares.columns] = shares  # what the scheduler counts as borrowed comes first
-    return table
+    return pd.DataFrame(columns, index=pd.Index(tree.paths.labels, name="queue"))
 
 
 def _guarantees_below(instance: Instance) -> np.ndarray:

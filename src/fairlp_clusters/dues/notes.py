@@ -9,13 +9,13 @@ import numpy as np
 
 from .dues import Dues
 from .facts import mechanism_or_default
-from .tenants import TenantShares
 from .waiting import words_of
-from .words import LETTERS, counted_texts, jobs_text, named, quantity_text, tasks_text
+from .words import LETTERS, counted_texts, named, quantity_text, tasks_text
 
 #: The promise of each scheduler, which the rule follows, and what its dump does not show.
 _PROMISES = {
-    "slurm": "Slurm shares among accounts by their shares first, and then among their users",
+    "slurm": "Slurm shares among accounts by their shares first, and then among their users. Past use does "
+    "not count here",
     "kubernetes": "Kubernetes itself promises no shares: here namespaces, or queues, count by their weights, and "
     "inside each one its owners",
     "yarn": "YARN gives queues their guaranteed capacity first, and shares the rest by their weights",
@@ -40,7 +40,6 @@ def notes(dues: Dues, starting: np.ndarray) -> list[str]:
     if facts.tasks is not None:
         if facts.no_fair_sharing:
             sentences.append(_sentence(facts.no_fair_sharing))
-        sentences += _with_past(dues)
         sentences += _starting(dues, starting)
     if len(facts.held):
         counts = facts.held.groupby("reason")["tasks"].sum().sort_values(ascending=False)
@@ -83,27 +82,6 @@ def _reasons(pairs: Iterable[tuple[str, str]]) -> list[str]:
         f"{user}: {shorten(reason, LETTERS, placeholder='…')}" if reason else user
         for user, reason in pairs
     ]
-
-
-def _with_past(dues: Dues) -> list[str]:
-    """Return which tenants lack a whole task of their dues when past use counts, where it is known."""
-    shares = dues.shares_with_past
-    if shares is None:
-        return []
-    counted = "Counting past use, which fades by half in each half-life,"
-    if not shares.short.size:
-        return [f"{counted} no {shares.tenants.noun} lacks a whole task of its due."]
-    return [f"{counted} these lack tasks of their dues: {_lacking(shares)}."]
-
-
-def _lacking(shares: TenantShares) -> str:
-    """Return the tenants that lack whole jobs of their dues."""
-    counts = shares.tenants.sums(shares.owed_whole)
-    texts = [
-        f"{shares.tenants.names[t]} ({jobs_text(int(shares.jobs_short[t]), int(counts[t]))})"
-        for t in shares.short
-    ]
-    return named(texts, shares.tenants.noun)
 
 
 def _starting(dues: Dues, starting: np.ndarray) -> list[str]:
@@ -160,8 +138,6 @@ def _rule(dues: Dues) -> str:
         reason = _PLUGINS[facts.plugin]
     elif facts.scheduler in _PROMISES:
         reason = _PROMISES[facts.scheduler]
-        if facts.scheduler == "slurm" and facts.history.empty:
-            reason += ". Past use does not count: the dump has no usage of sshare"
     elif not queues.is_flat:
         reason = "the scheduler shares among queues first, and inside a queue among its users"
     else:

@@ -84,41 +84,34 @@ def packed(
     on_all = sparse.coo_array(np.ones((1, len(free))))
     tasks = np.array([job.tasks[n] for n in users], dtype=float)
 
-    # Rows over x, those over y, lower and upper sides
-    rows: list[tuple[Any, Any, Any, np.ndarray]] = [
-        (sparse.kron(sparse.eye_array(len(users)), on_all), None, tasks, tasks)
-    ]
+    pairs = len(holdings.tasks)
+    limits: list[LinearConstraint] = []
+
+    def limit(of_x: Any, most: np.ndarray, of_y: Any = None, least: Any = -np.inf) -> None:
+        """Add rows over x and y; without coefficients of y these are 0."""
+        if of_y is None:
+            of_y = sparse.csr_array((len(most), pairs))
+        limits.append(LinearConstraint(sparse.hstack([of_x, of_y], format="csr"), least, most))
+
+    limit(sparse.kron(sparse.eye_array(len(users)), on_all), tasks, least=tasks)
     if job.one_a_node:
-        of_all_users = sparse.kron(np.ones((1, len(users))), on_each)
-        rows.append((of_all_users, None, -np.inf, instance.counts[every].astype(float)))
+        limit(sparse.kron(np.ones((1, len(users))), on_each), instance.counts[every])
     for r in range(free.shape[1]):
         given = -holdings.amounts[r] if holdings.amounts else None
-        rows.append((sparse.kron(demands[None, :, r], on_each), given, -np.inf, free[:, r]))
+        limit(sparse.kron(demands[None, :, r], on_each), free[:, r], given)
     if used is not None:
         tree = instance.tree
         for v, r in np.argwhere(tree.caps < instance.pool).tolist():
             below = np.where(tree.users_below(v)[users] > 0, demands[:, r], 0.0)
-            left = np.array([tree.caps[v, r] - used[v, r]])
-            rows.append((sparse.kron(below[None, :], on_all), None, -np.inf, left))
+            limit(sparse.kron(below[None, :], on_all), tree.caps[[v], r] - used[v, r])
     if len(holdings.most):
-        nothing = sparse.csr_array((len(holdings.most), size))
-        rows.append((nothing, sparse.csr_array(holdings.limits), -np.inf, holdings.most))
+        limit(sparse.csr_array((len(holdings.most), size)), holdings.most, holdings.limits)
 
-    pairs = len(holdings.tasks)
-    blocks = [
-        sparse.hstack([of_x, sparse.csr_array((len(most), pairs)) if of_y is None else of_y])
-        for of_x, of_y, _, most in rows
-    ]
-    lower = [np.broadcast_to(least, len(most)) for _, _, least, most in rows]
     solution = milp(
         np.zeros(size + pairs),
         integrality=np.arange(size + pairs) < size,
         bounds=Bounds(0, np.concatenate([*(upper[n] for n in users), holdings.tasks])),
-        constraints=LinearConstraint(
-            sparse.vstack(blocks, format="csr"),
-            np.concatenate(lower),
-            np.concatenate([most for *_, most in rows]),
-        ),
+        constraints=limits,
         options={"node_limit": _MOST_NODES},
     )
     if solution.x is None:

@@ -1,9 +1,11 @@
-"""``report``: one self-contained page of HTML, with its script and its pictures."""
+"""``report``: one self-contained page of HTML, with its script."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -14,7 +16,7 @@ from typing import Any, Unpack
 import pandas as pd
 
 from fairlp import Mechanism, __version__, formulations
-from fairlp.errors import FairlpWarning, FileFormatError
+from fairlp.errors import CONTROL, FairlpError, FairlpWarning, FileFormatError
 from fairlp.toolkit import home, lists, write_text
 
 from ..dues.dues import Dues
@@ -23,13 +25,44 @@ from ..dues.verdict import Verdict
 from ..dues.weights import with_weights
 from ..dues.words import named
 from ..tables import counted, raw, short, shown
-from .charts import Picture, drawn, need, with_signs
 from .sections import Section, sections
 
 #: Suffixes of other formats.
 _OTHER_SUFFIXES = frozenset(
     {".pdf", ".png", ".svg", ".csv", ".txt", ".md", ".docx", ".xlsx", ".json", ".yaml", ".yml"}
 )
+
+
+class ReportNotAvailableError(FairlpError, ImportError):
+    """A package that pages and charts need is not installed; the message says how to install it."""
+
+
+def need(name: str) -> Any:
+    """Return a module of an optional package."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ReportNotAvailableError(
+            f'reports need {name}, which cannot be imported ({error}): pip install "fairlp[report]"'
+        ) from None
+
+
+def with_signs(value: Any) -> Any:
+    r"""Return a text with a visible sign in place of each control character; other values as they are.
+
+    What is to be on the page as it is, its script and pictures, is `Markup`.
+
+    >>> with_signs("a\x1b[31m"), with_signs("b\u202e"), with_signs(3)
+    ('a␛[31m', 'b�', 3)
+    """
+    return CONTROL.sub(_sign, value) if type(value) is str else value
+
+
+def _sign(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␤" if match[0] in "\u2028\u2029" else "�"
 
 
 @lists(formulations.options.AllocateOptions)
@@ -70,10 +103,10 @@ def report(
     FileFormatError
         Where the suffix is that of another format.
     ReportNotAvailableError
-        Where Matplotlib or Jinja is not installed: ``pip install "fairlp[report]"``.
+        Where Jinja is not installed: ``pip install "fairlp[report]"``.
     """
     require_html(output)
-    require_packages()
+    need("jinja2")
     judged = verdict(
         given, mechanism, observed=observed, weights=weights, exclude=exclude, **options
     )
@@ -135,12 +168,6 @@ def earlier_dues(
     return Dues.of(earlier, mechanism, **options)
 
 
-def require_packages() -> None:
-    """Raise where a package that pages need is missing, before anything is computed."""
-    for name in ("matplotlib", "jinja2"):
-        need(name)
-
-
 def _warn_of_another_cluster(facts: Facts, earlier: Facts) -> None:
     """Warn where the earlier dump seems to be of another cluster: most servers have other names."""
     servers = set(map(str, facts.instance.servers))
@@ -175,12 +202,11 @@ def require_html(output: str | Path) -> None:
 def page(judged: Verdict, earlier: Dues | None = None) -> str:
     """Return the page as text."""
     title = f"Fair shares of {judged.dues.facts.name or 'a cluster'}"
-    parts = sections(judged, earlier)
-    return rendered(title, source_text(judged.dues), parts, drawn(judged))
+    return rendered(title, source_text(judged.dues), sections(judged, earlier))
 
 
-def rendered(title: str, lead: str, parts: list[Section], pictures: Mapping[str, Picture]) -> str:
-    """Return a page of sections as text; they name the charts that they show."""
+def rendered(title: str, lead: str, parts: list[Section]) -> str:
+    """Return a page of sections as text."""
     folder = files(__package__)
     css = folder.joinpath("page.css").read_text("utf-8")
     script = folder.joinpath("page.js").read_text("utf-8")
@@ -195,7 +221,6 @@ def rendered(title: str, lead: str, parts: list[Section], pictures: Mapping[str,
             title=title,
             lead=lead,
             sections=parts,
-            pictures=pictures,
             css=css,
             script=script,
             policy=_policy(script),

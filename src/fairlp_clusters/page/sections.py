@@ -16,6 +16,13 @@ from ..dues.words import holders_text, jobs_text
 from ..tables import Column, Table, counted, table_of
 
 
+class Picture(NamedTuple):
+    """SVG, and what it shows, in words."""
+
+    svg: str
+    description: str
+
+
 class Section(NamedTuple):
     """A section of the page; folded tables open at a click."""
 
@@ -25,7 +32,7 @@ class Section(NamedTuple):
     paragraphs: Sequence[str] = ()
     tables: Sequence[Table] = ()
     folded: Sequence[Table] = ()
-    charts: Sequence[str] = ()
+    picture: Picture | None = None
     notes: Sequence[str] = ()
 
 
@@ -97,12 +104,6 @@ def tenant_table(verdict: Verdict) -> Table:
         Column("why", "by what is free", "words", "Room now, beside what runs, and what stops the rest"),
         Column("held", "held beyond dues by", "words", "What it is short of"),
     ]  # fmt: skip
-    if dues.shares_with_past is not None:
-        about = "With past use counted, which fades by half in each half-life"
-        frame["past"] = pd.Series(
-            dues.shares_with_past.fair_share, verdict.dues.facts.tenants.names
-        )
-        columns.insert(3, Column("past", "due with past", "percent", about))
     return Table("tenant-table", f"{noun.capitalize()}s", frame, columns)
 
 
@@ -201,18 +202,6 @@ def _since(dues: Dues, earlier: Dues) -> Section:
     )
 
 
-#: Columns of the schedulers' own figures of shares: kinds, and descriptions.
-_SCHEDULER_SHARES = (
-    Column("nominal", kind="share", about="its nominal quota, and those that lend to it"),
-    Column("lendable", kind="share", about="the most that its cohort could have"),
-    Column("deserved", kind="share", about="by the plugin of Volcano that shares among queues"),
-    Column("weighted_share", about="dominant resource share in thousandths, over the weight"),
-    Column("told", about="the same, as Kueue prints it"),
-    Column("usage", about="decayed, as Slurm prints it"),
-    Column("fairshare", about="Slurm's own factor of that usage, 1 without use"),
-)
-
-
 def queue_table(dues: Dues) -> Table:
     """Return the table of queues that have tasks or dues, each with all below it."""
     frame = queues(dues).rename(index={"": "whole cluster"})
@@ -229,10 +218,7 @@ def queue_table(dues: Dues) -> Table:
         Column("weight", about="among its siblings"),
         Column("guarantee", kind="share", about=_SHARE),
         Column("borrowed", kind="percent", about="beyond the guarantee, or the nominal quota"),
-        *(column for column in _SCHEDULER_SHARES if column.name in frame),
     ]
-    if "nominal" in frame:  # the word of Kueue for it
-        columns = [column for column in columns if column.name != "guarantee"]
     return table_of(frame[~is_idle], "queue-table", "Queues, each with all below it", columns)
 
 
@@ -244,7 +230,6 @@ def _queues(dues: Dues) -> Section:
         "Queues",
         "Shares by queue",
         tables=[table],
-        charts=["queues"],
         notes=[f"Queues without tasks are left out: {idle:,}."] if idle else [],
     )
 
@@ -277,7 +262,7 @@ def user_table(dues: Dues) -> Table:
 def _users(dues: Dues) -> Section:
     noun = dues.facts.tenants.noun
     title = "Shares by user" if noun == "user" else f"Inside each {noun}"
-    return Section("users", "Users", title, tables=[user_table(dues)], charts=["users"])
+    return Section("users", "Users", title, tables=[user_table(dues)])
 
 
 def _reading(dues: Dues) -> Section:

@@ -8,11 +8,11 @@ import pandas as pd
 
 from fairlp.toolkit import home, write_text
 
-from ..page.charts import MOST_TENANTS, over_time
-from ..page.page import rendered, require_html, require_packages
-from ..page.sections import Section
+from ..page.page import need, rendered, require_html
+from ..page.sections import Picture, Section
 from ..tables import Column, Table, counted, table_of
 from .period import Period
+from .picture import MOST_TENANTS, over_time, svg
 from .words import lasting, when, zone_of
 
 _OF_A_TENANT = (
@@ -32,7 +32,7 @@ _OF_A_TENANT = (
 def write_period(period: Period, output: str | Path, earlier: Period | None) -> Path:
     """Write the page of a period, beside an earlier one."""
     require_html(output)
-    require_packages()
+    need("jinja2")
     return write_text(home(output), period_page(period, earlier))
 
 
@@ -55,8 +55,7 @@ def period_page(period: Period, earlier: Period | None = None) -> str:
     sections = [glance, _over_time(period), _dumps(period)]
     if earlier is not None:
         sections.insert(1, _since(period, earlier))
-    drawings = {"over_time": over_time(period)} if len(period.tenants) else {}
-    return rendered(f"Fair shares, {span}", source, sections, drawings)
+    return rendered(f"Fair shares, {span}", source, sections)
 
 
 def tenant_table(period: Period) -> Table:
@@ -107,8 +106,15 @@ def dump_table(period: Period, dumps: pd.DataFrame | None = None) -> Table:
 
 def _over_time(period: Period) -> Section:
     title = "Share beside what was due, over time"
+    picture = None
+    if len(period.tenants):
+        need("matplotlib")
+        description = f"Dominant share of each {period.noun} over time, and what was due to it"
+        if len(period.tenants) > MOST_TENANTS:
+            description += f" (the {MOST_TENANTS} first of the table)"
+        picture = Picture(svg(over_time(period)), description)
     folded = [moment_table(period)]
-    return Section("times", "Over time", title, folded=folded, charts=["over_time"])
+    return Section("times", "Over time", title, folded=folded, picture=picture)
 
 
 def _since(period: Period, earlier: Period) -> Section:

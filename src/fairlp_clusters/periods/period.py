@@ -33,7 +33,6 @@ from ..page.page import adjusted
 from ..readers.dumps import SOURCES, Dump, Times, dumps_of, duration, times_of
 from ..readers.reading import snapshot_of
 from ..readers.snapshot import IdleError, Snapshot
-from ..readers.sources import KnownEntries
 from ..tables import records
 
 _HOUR = pd.Timedelta(hours=1)
@@ -171,14 +170,12 @@ class MomentReader:
         self._unknown: dict[str, UnknownNameError] = {}
         self._known: set[str] = set()
         self._before: Dues | None = None
-        self._memory = KnownEntries()
 
     def moment(self, dump: Dump | Snapshot) -> Moment:
         """Return the moment of a dump."""
         try:
             if isinstance(dump, Dump):
-                with self._memory.of_next_dump():
-                    dump = snapshot_of(dump.files, str(dump.path), self.scheduler)
+                dump = snapshot_of(dump.files, str(dump.path), self.scheduler)
         except IdleError:
             return Moment.idle()
         facts = self._adjusted(facts_of(dump))

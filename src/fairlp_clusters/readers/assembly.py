@@ -13,7 +13,6 @@ import pandas as pd
 from fairlp import Allocation, Instance, formulations
 from fairlp.errors import InstanceError, TooLargeError
 
-from ..dues.past import history_of
 from .cluster import (
     Cluster,
     Job,
@@ -23,9 +22,7 @@ from .cluster import (
     first_time,
 )
 from .queue_rows import (
-    note_large_quotas,
     queue_rows,
-    shares_of_queues,
     with_placed_guarantees,
 )
 from .rows import (
@@ -60,7 +57,7 @@ _WAITING_COLUMNS = (
 )  # fmt: skip
 
 
-def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot:
+def assemble(cluster: Cluster, allowed: Allowed, path: str) -> Snapshot:
     """Return the snapshot of a cluster.
 
     Parameters
@@ -70,11 +67,10 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
         Where the tasks of a place may run.
     path : str
         The path of the dump, for error messages.
-    by : {"owner", "queue"}
     """
-    nodes, rows_of_leaves = nodes_and_rows(cluster, allowed, by)
+    nodes, rows_of_leaves = nodes_and_rows(cluster, allowed)
     rows = list(dict.fromkeys(rows_of_leaves.values()))
-    _require_moderate_size(path, nodes, rows, by)
+    _require_moderate_size(path, nodes, rows)
 
     # Labels of all users, also of those who are left out of the instance below
     label_rows(rows)
@@ -125,7 +121,6 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
         scheduler=cluster.scheduler,
         held=held,
         hidden=hidden_totals[hidden_totals > 0],
-        shares=shares_of_queues(cluster, observed),
         tenants=pd.Series(
             [row.leaf.tenant or "all" for row in rows],
             pd.Index([row.leaf.label for row in rows], name="user"),
@@ -133,7 +128,6 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, by: str) -> Snapshot
         ),
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
         plugin=cluster.plugin,
-        history=history_of(instance, [row.leaf.owner for row in rows], cluster.past),
         waiting_jobs=_waiting_jobs(runnable_jobs, rows),
         asleep=_states({node.name: node.asleep for node in servers}),
         kept=_states({node.name: node.kept for node in servers}),
@@ -285,18 +279,13 @@ def _with_staying_tasks(
     )
 
 
-def _require_moderate_size(path: str, nodes: list[Node], rows: list[Row], by: str) -> None:
+def _require_moderate_size(path: str, nodes: list[Node], rows: list[Row]) -> None:
     """Raise where tables of users × nodes would be too large."""
     size = len(nodes) * len(rows) * BYTES_A_PAIR
     if size > MOST_BYTES:
-        merging = (
-            " (by='queue' makes one of all owners in a queue who ask for the same)"
-            if by == "owner"
-            else ""
-        )
         raise TooLargeError(
             f"{path}: {len(rows)} users (owners and what they ask for) on {len(nodes)} nodes take "
-            f"tables of {size / 2**30:.3g} GiB; read a part of the dump{merging}"
+            f"tables of {size / 2**30:.3g} GiB; read a part of the dump"
         )
 
 
@@ -353,7 +342,6 @@ def _instance(
         server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,
     )
-    note_large_quotas(cluster, instance)
     return with_placed_guarantees(cluster, instance)
 
 

@@ -1,4 +1,4 @@
-"""Nodes to come: what the Kubernetes cluster autoscaler says that it may add, and Karpenter's limits."""
+"""Nodes to come: what the Kubernetes cluster autoscaler says that it may add, and Karpenter's pools."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from .cluster import (
     EntryError,
-    Floats,
     Node,
     Notes,
     Record,
@@ -20,7 +19,6 @@ from .cluster import (
     yaml_at,
 )
 from .pods import (
-    LIMIT_OF_POOL,
     POOL_MAY_ADD,
     AnyOf,
     Place,
@@ -28,9 +26,7 @@ from .pods import (
     Taints,
     bears,
     fulfils,
-    in_units,
     name_of,
-    quantities,
     taints_of,
 )
 
@@ -121,16 +117,14 @@ def _is_of(node: Node, group: str) -> bool:
     return False
 
 
-# Karpenter: pools of nodes of any size, each with limits of all its nodes together.
+# Karpenter: pools of nodes of any size.
 
 
 class NodePool(NamedTuple):
-    """A pool: the labels and taints of its nodes, its limits, and what its status says is in use."""
+    """A pool: the labels and taints of its nodes."""
 
     labels: dict[str, str]
     taints: Taints
-    limits: Floats
-    used: Floats
 
     def may_have(self, place: Place) -> bool:
         """Whether pods of a place may be on its nodes, as far as it says what these are."""
@@ -146,7 +140,6 @@ class NodePools:
 
     def __init__(self) -> None:
         self._pools: dict[str, NodePool] = {}
-        self._at_limit: dict[str, bool] = {}
 
     def read(self, manifest: Record, file: str) -> None:
         """Read a NodePool."""
@@ -156,32 +149,13 @@ class NodePools:
         self._pools[name] = NodePool(
             labels={key: str(value) for key, value in labels.items()} | {_POOL_LABEL: name},
             taints=taints_of(mapping_at(template, "spec")),
-            limits=in_units(quantities(mapping_at(manifest, "spec", "limits"))),
-            used=in_units(quantities(mapping_at(manifest, "status", "resources"))),
         )
 
-    def left_out(self, pod: Pod, nodes: Iterable[Node]) -> Texts:
-        """Return what of pools does not count for a pod that waits: their limits, or nodes to come."""
+    def left_out(self, pod: Pod) -> Texts:
+        """Return the pools whose nodes to come do not count for a pod that waits."""
         places = pod.place.places if isinstance(pod.place, AnyOf) else (pod.place,)
-        if not self._at_limit:
-            self._at_limit = {name: self._is_at_limit(name, nodes) for name in self._pools}
         return tuple(
-            f"{LIMIT_OF_POOL} {name}" if self._at_limit[name] else f"{POOL_MAY_ADD} {name} may add"
+            f"{POOL_MAY_ADD} {name} may add within its limits"
             for name, pool in self._pools.items()
             if any(map(pool.may_have, places))
         )
-
-    def _is_at_limit(self, name: str, nodes: Iterable[Node]) -> bool:
-        """Whether a pool may have no other node of its smallest size."""
-        pool = self._pools[name]
-        of_pool = [
-            {**node.amounts, "nodes": 1.0}
-            for node in nodes
-            if node.attributes.get(_POOL_LABEL) == name
-        ]
-        for resource, limit in pool.limits.items():
-            sizes = [amounts.get(resource, 0.0) for amounts in of_pool]
-            in_use = max(pool.used.get(resource, 0.0), sum(sizes))
-            if limit <= in_use or limit - in_use < min(sizes, default=0.0):
-                return True
-        return False

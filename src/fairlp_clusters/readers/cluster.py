@@ -330,15 +330,8 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.groups: dict[Leaf, Group] = defaultdict(Group)
         self.queues: dict[str, Record] = {}
-        #: What the scheduler itself counts as in use, by queue and quota.
-        self.admitted: Table = {}
-        #: The figures that the scheduler itself gives of the shares of queues, by column.
-        self.share_figures: Table = {}
-        #: What queues deserve, by queue, as Volcano has it, and the plugin that says so.
-        self.deserved: Table = {}
+        #: The plugin of Volcano that says what queues deserve.
         self.plugin = ""
-        #: Decayed use by queue and namespace (empty: the whole queue), in amounts times half-lives.
-        self.past: dict[Key, Floats] = {}
         #: Jobs that wait, and the tasks of those that run and came at once, by name.
         self.waiting_jobs: list[Job] = []
         self.running_jobs: dict[str, Counter[Leaf]] = defaultdict(Counter)
@@ -350,8 +343,6 @@ class Cluster:
         self.no_verdict = ""
         #: Limits besides queues and nodes that are used up, in words, by name (such as licences).
         self.limits_reached: dict[str, str] = {}
-        #: Queues that stand for one owner and its limit, by path, and the queue that it is in.
-        self.queues_of_owners: dict[str, str] = {}
         #: Nodes that tasks run on, and that are not in the dump.
         self.absent: Names = []
         #: The scheduler's word for those whom it promises a share.

@@ -18,8 +18,7 @@ from fairlp.toolkit import home, read_text
 from .cluster import EntryError
 from .kubernetes import objects
 from .pods import name_of
-from .slurm_text import time_of
-from .sources import SLURM_CONFIG, files_of, is_json, members, scheduler_of_beginning
+from .sources import files_of, is_json, members, scheduler_of_beginning, scheduler_or_none
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def dumps_in(path: str | Path) -> list[Dump]:
         key=lambda entry: _by_number(entry.name),
     )
     files = [
-        entry for entry in entries if not entry.is_dir() and _scheduler_or_none(entry) is not None
+        entry for entry in entries if not entry.is_dir() and scheduler_or_none(entry) is not None
     ]
     if files:
         return _dumps_among(files)
@@ -76,20 +75,6 @@ def _by_number(name: str) -> list[tuple[int, int, str]]:
     ]
 
 
-#: Suffixes of tables, which no scheduler's tools write; traces have very large ones.
-_TABLES = (".csv", ".csv.gz")
-
-
-def _scheduler_or_none(file: Path) -> str | None:
-    """Return the scheduler of a file, None where it cannot be read, too; tables are not opened."""
-    if file.name.lower().endswith(_TABLES):
-        return None
-    try:
-        return scheduler_of_beginning(file)
-    except FileFormatError:
-        return None
-
-
 def _dumps_in_folders(folders: Sequence[Path]) -> list[Dump]:
     """Return the dumps of a folder's folders; none where no folder is one."""
     dumps = []
@@ -97,7 +82,7 @@ def _dumps_in_folders(folders: Sequence[Path]) -> list[Dump]:
     for folder in folders:
         inside = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
         files = [file for file in inside if not file.is_dir()]
-        if any(_scheduler_or_none(file) for file in files):
+        if any(scheduler_or_none(file) for file in files):
             dumps.append(Dump(folder.name, tuple(sorted(files))))
         else:
             others.append(folder)
@@ -147,23 +132,18 @@ def _have_node_in_common(files: Iterable[Path], others: Iterable[Path]) -> bool:
 
 
 #: Where a file has none of these, no node stands in it.
-_NODES = re.compile(r'"nodes"|"kind"\s*:\s*"Node(?:List)?"|^NodeName=', re.MULTILINE)
+_NODES = re.compile(r'"nodes"|"kind"\s*:\s*"Node(?:List)?"')
 #: So many files at either end of a folder show whether all are dumps.
 _LOOKED_AT = 4
 #: Where a file has none of these, no task stands in it.
-_TASKS = re.compile(r'"kind"\s*:\s*"Pod(?:List)?"|"(?:jobs|apps)"\s*:|^JobId=', re.MULTILINE)
-#: The names of nodes in what ``scontrol show nodes`` prints for people.
-_NODE_RECORDS = re.compile(r"^NodeName=(\S+)", re.MULTILINE)
+_TASKS = re.compile(r'"kind"\s*:\s*"Pod(?:List)?"|"(?:jobs|apps)"\s*:')
 
 
 def node_names(file: Path) -> Iterator[str]:
     """Yield the names of the nodes in a file of a scheduler."""
     scheduler = scheduler_of_beginning(file)
     text = read_text(file)
-    if scheduler is None or not _NODES.search(text):
-        return
-    if not is_json(text):
-        yield from _NODE_RECORDS.findall(text)
+    if scheduler is None or not is_json(text) or not _NODES.search(text):
         return
     if scheduler == "kubernetes":
         for manifest in objects(file):
@@ -257,10 +237,9 @@ def _told_by(file: Path) -> datetime | None:
     if scheduler_of_beginning(file) != "slurm":
         return None
     text = read_text(file)
-    if text.startswith(SLURM_CONFIG):
-        return time_in(text.partition("\n")[0])
-    times = [time_of(int(number)) for number in _LAST_UPDATE.findall(text)]
-    return max((datetime.fromisoformat(time) for time in times if time), default=None)
+    seconds = [int(number) for number in _LAST_UPDATE.findall(text)]
+    latest = max((number for number in seconds if 0 < number < 2**35), default=None)
+    return None if latest is None else datetime.fromtimestamp(latest, UTC)
 
 
 #: Where the times of dumps come from.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from .autoscaler import CONFIG_MAP, NodeGroup, NodePools, groups_of, nodes_to_co
 from .cluster import (
     Cluster,
     EntryError,
+    Floats,
     Job,
     Key,
     Leaf,
@@ -30,7 +31,6 @@ from .cluster import (
     Request,
     Table,
     add_amounts,
-    largest_amounts,
     mapping_at,
     name_in_path,
     text_at,
@@ -59,7 +59,7 @@ from .pods import (
 )
 from .rows import Allowed
 from .schedulers import Schedulers
-from .sources import END, KeptEntry, is_json, members
+from .sources import END, is_json, members
 from .volcano import Volcano
 
 # ResourceQuotas of namespaces: the requests of their pods have a cap.
@@ -75,8 +75,6 @@ class ResourceQuotas:
     def __init__(self, notes: Notes) -> None:
         self._note = notes.add
         self._caps: Table = {}
-        #: What their status says is in use.
-        self._used: Table = {}
 
     def add(self, manifest: Record, file: str) -> None:
         """Add a ResourceQuota; of several for one namespace the smallest amounts hold."""
@@ -95,24 +93,18 @@ class ResourceQuotas:
                 )
             else:
                 self._note(*where, f"hard limit of {name!r}", "left out: pods do not request it")
-        used = self._used.setdefault(namespace, {})
-        for name, value in mapping_at(manifest, "status", "used").items():
-            if resource := _quota_resource(name):
-                used[resource] = amount(resource, quantity(value))
 
     def limits_reached(self, pods: Iterable[Pod]) -> dict[str, str]:
-        """Return the quotas that are used up, in words; pods count where a status says less."""
-        used = {namespace: dict(amounts) for namespace, amounts in self._used.items()}
-        of_pods: Table = {}
+        """Return the quotas that pods use up, in words."""
+        used: dict[str, Floats] = defaultdict(dict)
         for pod in pods:
-            add_amounts(of_pods.setdefault(pod.namespace, {}), dict(pod.demand))
+            add_amounts(used[pod.namespace], dict(pod.demand))
         limits = {}
         for namespace, caps in self._caps.items():
-            amounts = largest_amounts(used.get(namespace, {}), of_pods.get(namespace, {}))
             full = [
                 quantity_text(cap, resource, unit_of(resource))
                 for resource, cap in caps.items()
-                if amounts.get(resource, 0.0) >= cap * (1 - AUDIT)
+                if used[namespace].get(resource, 0.0) >= cap * (1 - AUDIT)
             ]
             if full:
                 limits[f"ResourceQuota of {namespace}"] = (
@@ -185,16 +177,12 @@ class KubernetesReader:
         self.note = self.cluster.notes.add
         self.pods: dict[Key, Pod] = {}
         self.specs = KnownSpecs()
-        self.shared_values: dict[Any, Any] = {}  # equal values of many pods, stored once
         #: Objects by group, kind, namespace and name.
         self._seen: set[tuple[str, str, str, str]] = set()
         self.has_queues = False  # other than namespaces
         self.taints: dict[str, Taints] = {}
-        self.priorities: dict[str, float] = {}  # of PriorityClasses
         self.groups: list[NodeGroup] = []  # of the autoscaler
         self.pools = NodePools()
-        #: Whether pods of a place may be on nodes that share their GPUs.
-        self._meets_slices: dict[Any, bool] = {}
         #: Pods that are being deleted.
         self._ending: list[Pod] = []
         notes = self.cluster.notes
@@ -213,7 +201,6 @@ class KubernetesReader:
                 ("scheduling.x-k8s.io", kind): read
                 for kind, read in self.volcano.coscheduling.items()
             },
-            ("scheduling.k8s.io", "PriorityClass"): self._read_priority_class,
             ("kueue.x-k8s.io", "AdmissionCheck"): self.schedulers.see_check,
             ("karpenter.sh", "NodePool"): self.pools.read,
         }
@@ -221,9 +208,6 @@ class KubernetesReader:
     def read(self, path: Path) -> None:
         """Read a file."""
         for manifest in objects(path):
-            if isinstance(manifest, KeptEntry) and manifest.result is not None:
-                self._put_pod(manifest.result._replace(file=path.name))
-                continue
             place = "an entry of items"
             try:
                 kind = text_at(manifest, "kind")
@@ -296,14 +280,9 @@ class KubernetesReader:
             raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
 
     def _read_pod(self, manifest: Record, file: str) -> None:
-        notes = self.cluster.notes
-        lines = notes.total
-        pod = pod_of(manifest, file, notes, self.specs)
-        if pod is None:
-            return
-        if isinstance(manifest, KeptEntry) and notes.total == lines:  # lines belong to each dump
-            manifest.keep(pod)
-        self._put_pod(pod)
+        pod = pod_of(manifest, file, self.cluster.notes, self.specs)
+        if pod is not None:
+            self._put_pod(pod)
 
     def _put_pod(self, pod: Pod) -> None:
         """Put a pod among those of the dump, once."""
@@ -315,39 +294,13 @@ class KubernetesReader:
             self._ending.append(pod)
             return
         self.schedulers.see_pod(pod)
-        shared = self.shared_values.setdefault
-        self.pods[key] = pod._replace(
-            demand=shared(pod.demand, pod.demand),
-            place=shared(pod.place, pod.place),
-            owner=shared(pod.owner, pod.owner),
-            labels=self.kueue.labels_of(pod),
-            annotations=self.volcano.annotations_of(pod) | self.kueue.annotations_of(pod),
-        )
-
-    def _read_priority_class(self, manifest: Record, file: str) -> None:
-        value = value_at(manifest, "value", kind=int)
-        if value is not None:
-            self.priorities[name_of(manifest)] = float(value)
-
-    def _with_priority(self, pod: Pod) -> Pod:
-        """Return a pod with the priority of its class, where it has none of its own."""
-        if pod.priority is not None or not pod.priority_class:
-            return pod
-        if pod.priority_class not in self.priorities:
-            self.note(
-                *pod.where,
-                f"spec.priorityClassName {pod.priority_class!r}, which is not in the dump",
-                "no priority",
-            )
-            return pod
-        return pod._replace(priority=self.priorities[pod.priority_class])
+        self.pods[key] = pod
 
     def _qualified(self, pod: Pod) -> Pod:
         """Return a pod that waits for a node with what the dump says of nodes that does not count."""
-        nodes = self.cluster.nodes
         left_out = [*pod.left_out, *self._slices_of(pod)]
         if not pod.waits_for_quota:
-            left_out += self.pools.left_out(pod, nodes.values())
+            left_out += self.pools.left_out(pod)
         if pod.nominated:
             left_out.append(NOMINATED)
         return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
@@ -359,10 +312,8 @@ class KubernetesReader:
             return [SLICES]
         if not demanded or not self._has_slices.any():
             return []
-        if pod.place not in self._meets_slices:
-            mask = self.places.allowed(pod.place)
-            self._meets_slices[pod.place] = mask is None or bool((mask & self._has_slices).any())
-        return [SLICES] if self._meets_slices[pod.place] else []
+        meets_slices = (self.places.allowed(pod.place) & self._has_slices).any()
+        return [SLICES] if meets_slices else []
 
     @cached_property
     def _has_slices(self) -> np.ndarray:
@@ -440,6 +391,7 @@ class KubernetesReader:
             cluster.add(node)
             self.taints[node.name] = self.taints[model.name]
         self.kueue.fill(cluster)
+        self.pods = {key: self.kueue.in_queue(pod) for key, pod in self.pods.items()}
         self.volcano.fill(cluster)
         self.has_queues = bool(self.kueue or self.volcano)
         cluster.tenant_noun = "queue" if self.has_queues else "namespace"
@@ -454,11 +406,11 @@ class KubernetesReader:
             cluster.end(pod.node, pod.demand)
         self._count_pods()
         for pod in map(self.kueue.placed, self.kueue.admitted(self.pods.values())):
-            self._run_admitted(self._with_priority(pod), places)
+            self._run_admitted(pod, places)
         for name, pods, least in self.kueue.waiting():
-            placed = [self._with_priority(self.kueue.placed(pod)) for pod in pods]
             placed = [
-                pod._replace(left_out=(*pod.left_out, *self._slices_of(pod))) for pod in placed
+                pod._replace(left_out=(*pod.left_out, *self._slices_of(pod)))
+                for pod in map(self.kueue.placed, pods)
             ]
             leaves = map(self._leaf, placed)
             self._wait_together(name, list(zip(leaves, placed, least, strict=True)))
@@ -476,7 +428,9 @@ class KubernetesReader:
         for leaf in cluster.groups:
             for resource, _ in leaf.demand:
                 cluster.units.setdefault(resource, unit_of(resource))
-        cluster.why_nowhere = places.why_nowhere
+        cluster.why_nowhere = lambda place: (
+            "no node has the labels that it asks for and only taints that it tolerates"
+        )
         return cluster, places.allowed
 
     def _count_pods(self) -> None:
@@ -485,7 +439,7 @@ class KubernetesReader:
         waiting: dict[Gang, list[tuple[Leaf, Pod]]] = {}
         nominated = []
         pending: list[tuple[Leaf, Pod, Gang | None]] = []
-        pods = list(map(self.kueue.placed, map(self._with_priority, self.pods.values())))
+        pods = list(map(self.kueue.placed, self.pods.values()))
         self.kueue.queue_up(pods)
         for pod in pods:
             leaf = self._leaf(pod)

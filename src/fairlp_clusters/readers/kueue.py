@@ -55,7 +55,6 @@ from .pods import (
     name_of,
     owner_of,
     place_of,
-    quantities,
     quantity,
     since_of,
     taints_of,
@@ -77,9 +76,9 @@ _TOPOLOGIES = tuple(
 )
 _TOPOLOGY = "topology request"
 #: Fields of a spec that are read; others are noted where they say something.
+_PARENTS = ("cohort", "cohortName", "parent", "parentName")
 _READ = frozenset(
-    {"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"}
-    | {"stopPolicy", "preemption", "queueingStrategy"}
+    {*_PARENTS, "resourceGroups", "fairSharing", "stopPolicy", "preemption", "queueingStrategy"}
 )
 #: The keys of the ConfigMap of Kueue's manager that hold its configuration.
 _CONFIGURATIONS = ("controller_manager_config.yaml", "config.yaml")
@@ -108,8 +107,6 @@ _MOST_DIGITS = 9
 _Turn = tuple[float, str, str]
 #: Resource and flavor.
 Column = Key
-#: The amount that may be borrowed, by resource; None: no limit.
-Limits = dict[str, Fraction | None]
 
 
 class _Flavor(NamedTuple):
@@ -127,67 +124,55 @@ class _Flavor(NamedTuple):
 class _Workload(NamedTuple):
     """A Workload: its pods by set, and how many of each it starts with at least, all at once.
 
-    ``turn`` is its place in the order of its queue (None: it has none now), and ``slice_of`` the
-    admitted Workload that it is to replace. ``queue`` is the ClusterQueue that admitted it (empty:
-    none has), with its usage and the flavors of each set. ``is_of_pods``: pods themselves are what is
+    ``slice_of`` is the admitted Workload that it is to replace. ``queue`` is the ClusterQueue that admitted it (empty:
+    none has), with the flavors of each set. ``is_of_pods``: pods themselves are what is
     admitted, and no more are created.
     """
 
     pods: list[Pod]
     least: list[int]
     is_of_pods: bool
-    turn: _Turn | None
     slice_of: str
     queue: str
-    usage: dict[Column, Fraction]
     flavors: list[Names]
 
 
 class _LocalQueue(NamedTuple):
-    """A LocalQueue: its ClusterQueue, its stop policy, and the decayed mean of what it uses."""
+    """A LocalQueue: its ClusterQueue, and its stop policy."""
 
     queue: str
     stopped: str
-    consumed: Amounts
 
 
 class _QuotaQueue(NamedTuple):
     """A ClusterQueue or cohort: its parent, its weight, and its quotas by resource and flavor.
 
-    ``groups`` are resources with the flavors that they share; ``weighted_share`` is that of its
-    status, ``stopped`` its stop policy (empty: none), ``reclaims`` the policy by which it takes
-    back what it lent, and ``says_weight`` and ``has_status`` whether it has a weight and a status;
-    ``is_strict`` is whether the first of its Workloads stops those behind it.
+    ``groups`` are resources with the flavors that they share; ``stopped`` is its stop policy (empty:
+    none), ``reclaims`` the policy by which it takes back what it lent, and ``has_status`` and
+    ``is_shared_fairly`` whether it has a status, and a weight or a share; ``is_strict`` is
+    whether the first of its Workloads stops those behind it.
     """
 
     parent: str
     weight: float
     quotas: dict[Column, Amounts]
     groups: list[tuple[Names, Names]]
-    weighted_share: float | None
     stopped: str = ""
     reclaims: str = ""
-    says_weight: bool = False
+    is_shared_fairly: bool = False
     has_status: bool = False
     is_strict: bool = False
 
-    def summed(self, kind: str) -> Limits:
-        """Return amounts by resource, over flavors; None where one has no limit."""
-        totals: Limits = {}
+    def totals(self, *kinds: str) -> Amounts:
+        """Return amounts by resource, over flavors; a resource without such a limit is absent."""
+        totals: Amounts = {}
+        unlimited = set()
         for (resource, _), amounts in self.quotas.items():
-            total = totals.get(resource, Fraction(0))
-            amount = amounts.get(kind)
-            totals[resource] = None if total is None or amount is None else total + amount
-        return totals
-
-    @property
-    def nominal(self) -> Amounts:
-        """Nominal quotas by resource."""
-        return {
-            resource: amount
-            for resource, amount in self.summed("nominal").items()
-            if amount is not None
-        }
+            if amounts.keys() >= {*kinds}:
+                add_amounts(totals, {resource: sum(amounts[kind] for kind in kinds)})
+            else:
+                unlimited.add(resource)
+        return {resource: total for resource, total in totals.items() if resource not in unlimited}
 
 
 class Kueue:
@@ -198,25 +183,24 @@ class Kueue:
         self._queues: dict[str, _QuotaQueue] = {}
         self._cohorts: dict[str, _QuotaQueue] = {}
         self._local_queues: dict[Key, _LocalQueue] = {}
-        self._flavors: dict[str, _Flavor] = {}
+        self._flavors: dict[str, _Flavor] = defaultdict(_Flavor)
         self._workloads: dict[Key, _Workload] = {}
         #: The Workload of owners by namespace, kind and name (no kind: any but Jobs and pods), and the
         #: LocalQueue of each.
         self._workload_of: dict[Key, Key] = {}
         self._local_queue_of_workload: dict[Key, str] = {}
-        #: The LocalQueue and turn of pods without a Workload in the dump, by namespace and owner.
-        self._turns_of_pods: dict[Key, tuple[str, _Turn]] = {}
+        #: Turns of Workloads and of pods without one, with namespace and name or owner, and LocalQueue.
+        self._turns: list[tuple[_Turn, Key, str]] = []
         self._paths: dict[str, str] = {}
         self._uncovered: Table = {}
         self._ignored: set[str] = set()
-        self._sums: dict[tuple[str, Column], tuple[Fraction, Fraction]] = {}  # S and K
         #: Roots of the cohorts in which admitted Workloads have pods that do not run.
         self._roots_with_held_quota: set[str] = set()
         #: Whether the manager's configuration has fair sharing on; None where it is not in the dump.
         self._fair_sharing: bool | None = None
         self.kinds: dict[str, ReadEntry] = {
-            "ClusterQueue": self._read_cluster_queue,
-            "Cohort": self._read_cohort,
+            "ClusterQueue": partial(self._read_queue, self._queues),
+            "Cohort": partial(self._read_queue, self._cohorts),
             "LocalQueue": self._read_local_queue,
             "ResourceFlavor": self._read_flavor,
             "Workload": self._read_workload,
@@ -225,30 +209,15 @@ class Kueue:
     def __bool__(self) -> bool:
         return bool(self._queues)
 
-    def _read_cluster_queue(self, manifest: Record, file: str) -> None:
-        self._queues[name_of(manifest)] = self._queue(manifest, file, ("cohort", "cohortName"))
-
-    def _read_cohort(self, manifest: Record, file: str) -> None:
-        self._cohorts[name_of(manifest)] = self._queue(manifest, file, ("parent", "parentName"))
-
     def _read_local_queue(self, manifest: Record, file: str) -> None:
         queue = value_at(manifest, "spec", "clusterQueue", kind=str)
         if not queue:
             raise EntryError("it names no ClusterQueue")
-        local_queue = _LocalQueue(
-            queue,
-            _stop_policy(mapping_at(manifest, "spec")),
-            quantities(
-                mapping_at(
-                    manifest,
-                    "status",
-                    "fairSharing",
-                    "admissionFairSharingStatus",
-                    "consumedResources",
-                )
-            ),
-        )
-        self._local_queues[key_of(manifest)] = local_queue
+        if mapping_at(manifest, "status", "fairSharing", "admissionFairSharingStatus"):
+            place = f"LocalQueue {name_of(manifest)!r}"
+            self._note(file, place, "it counts past use", "that does not count in what is fair now")
+        stopped = _stop_policy(mapping_at(manifest, "spec"))
+        self._local_queues[key_of(manifest)] = _LocalQueue(queue, stopped)
 
     def _read_flavor(self, manifest: Record, file: str) -> None:
         spec = mapping_at(manifest, "spec")
@@ -267,14 +236,14 @@ class Kueue:
             bool(text_at(spec, "topologyName")),
         )
 
-    def _queue(self, manifest: Record, file: str, parents: Key) -> _QuotaQueue:
-        """Return a ClusterQueue or cohort; ``parents`` are the keys that may name its parent."""
+    def _read_queue(self, queues: dict[str, _QuotaQueue], manifest: Record, file: str) -> None:
+        """Put a ClusterQueue or cohort among the others of its kind."""
         note = partial(self._note, file, f"{manifest['kind']} {name_of(manifest)!r}")
         spec = mapping_at(manifest, "spec")
         for key, value in spec.items():
             if key not in _READ and value not in ({}, [], None, "None", ""):
                 note(f"spec.{key}")
-        parent = next(filter(None, (value_at(spec, key, kind=str) for key in parents)), "")
+        parent = next(filter(None, (value_at(spec, key, kind=str) for key in _PARENTS)), "")
         weight = float(
             quantity(value_at(spec, "fairSharing", "weight", kind=(str, int, float), default="1"))
         )
@@ -291,17 +260,15 @@ class Kueue:
                 ([resource for resource, flavor in quotas if flavor in flavor_names], flavor_names)
             )
 
-        share = value_at(manifest, "status", "fairSharing", "weightedShare", kind=(int, float))
-        return _QuotaQueue(
+        queues[name_of(manifest)] = _QuotaQueue(
             parent,
             positive_weight(weight, note),
             quotas,
             groups,
-            None if share is None else float(share),
             has_status=bool(manifest.get("status")),
             stopped=_stop_policy(spec),
             reclaims=text_at(spec, "preemption", "reclaimWithinCohort"),
-            says_weight="fairSharing" in spec,
+            is_shared_fairly="fairSharing" in {**spec, **mapping_at(manifest, "status")},
             is_strict=text_at(spec, "queueingStrategy") == "StrictFIFO",
         )
 
@@ -336,25 +303,45 @@ class Kueue:
         self._workload_of |= {(namespace, owner): key for owner in owners}
 
         conditions = conditions_of(manifest)
-        if _status(conditions, "Finished") == "True":
+        states = {kind: text_at(condition, "status") for kind, condition in conditions.items()}
+        if states.get("Finished") == "True":
             return
         admission = mapping_at(status, "admission")
-        gate = _workload_gate(spec, status, conditions)
-        if admission:  # it holds its quota, whether or not its pods exist already
-            is_admitted = _status(conditions, "Admitted") == "True"
-            gate = "" if is_admitted else _checks(status, ("Pending", *_FAILED_CHECKS))
         since = since_of(manifest)
         priority = value_at(spec, "priority", kind=int)
+        reserved = conditions.get("QuotaReserved")
+        message = "" if admission else text_at(reserved, "message")
+
+        # Why it may not run even with room for it; with quota, whether or not its pods exist already
+        is_active = value_at(spec, "active", kind=bool, default=True)
+        has_turn = is_active and states.get("Requeued") != "False"
+        gate = _checks(status, _FAILED_CHECKS)
+        if admission:
+            is_admitted = states.get("Admitted") == "True"
+            gate = "" if is_admitted else _checks(status, ("Pending", *_FAILED_CHECKS))
+        elif not is_active:
+            gate = "it is not active"
+        elif text_at(reserved, "reason") in _REFUSALS:
+            gate = message
+        elif not has_turn:
+            time = text_at(status, "requeueState", "requeueAt")
+            gate = gate or f"it is requeued, {f'at {time}' if time else 'later'}"
+        if has_turn and not admission:
+            time = since or ""
+            evicted = conditions.get("Evicted")
+            if states.get("Evicted") == "True" and text_at(evicted, "reason") in _NEW_TURN:
+                time = text_at(evicted, "lastTransitionTime")
+            self._turns.append(((-float(priority or 0), time, name), key, queue))
         common = Pod(
             file,
             name,
             namespace,
             owners[0],
             since=since,
-            labels={_QUEUE_NAMES[0]: queue},
+            workload=key,
             gate=gate,
             priority=priority,
-            message=_quota_message(conditions),
+            message=message,
         )
         pods = []
         least = []
@@ -379,34 +366,17 @@ class Kueue:
                 place=place,
                 tasks=count,
                 left_out=(*constraints_left_out(pod_spec), *topology),
-                priority_class=text_at(pod_spec, "priorityClassName"),
             )
             pods.append(pod)
 
-        turn = -float(priority or 0), _queued_since(conditions) or since or "", name
         self._workloads[key] = _Workload(
             pods,
             least,
             kind == _POD,
-            turn if _is_queued(spec, conditions) else None,
             text_at(manifest, "metadata", "annotations", _SLICE),
             text_at(admission, "clusterQueue"),
-            _admitted_usage(assignments.values()),
             flavors,
         )
-
-    def labels_of(self, pod: Pod) -> Record:
-        """Return the labels of a pod that name its queue."""
-        return {key: pod.labels[key] for key in _QUEUE_NAMES if key in pod.labels}
-
-    def annotations_of(self, pod: Pod) -> Record:
-        """Return the annotations and labels of a pod that name its Workload, group or topology."""
-        texts = {**pod.labels, **pod.annotations}
-        return {
-            key: texts[key]
-            for key in (_WORKLOAD_NAME, _POD_GROUP, _POD_GROUP_SIZE, *_MANAGED, *_TOPOLOGIES)
-            if key in texts
-        }
 
     def waiting(self) -> Iterator[tuple[str, list[Pod], list[int]]]:
         """Yield name, pods and least counts of the Workloads that are not admitted.
@@ -427,62 +397,50 @@ class Kueue:
                 least.append(max(count - before, 0))
                 tasks = max(pod.tasks - before, 0)
                 gate = pod.gate or self._excess(pod, least[-1])
-                pod = pod._replace(tasks=tasks, gate=gate)
-                pods.append(self._qualified(pod, (namespace, name)))
+                pods.append(self.qualified(pod._replace(tasks=tasks, gate=gate)))
             yield f"Workload {namespace}/{name}", pods, least
 
     def queue_up(self, pods: Iterable[Pod]) -> None:
         """Put pods that wait, and that no Workload of the dump stands for, in the order of their queues."""
         for pod in pods:
-            key = self._key_of(pod)
-            if key not in self._workloads and not (pod.node or pod.gate):
+            if pod.workload not in self._workloads and not (pod.node or pod.gate):
+                assert pod.workload is not None
                 turn = -(pod.priority or 0.0), pod.since or "", pod.name
-                self._turns_of_pods.setdefault(key, (self._local_queue_of(pod), turn))
+                self._turns.append((turn, pod.workload, pod.local_queue))
 
     @cached_property
     def _first_in_queue(self) -> dict[str, Key]:
         """What is first in each ClusterQueue; for use when all that waits has its turn."""
-        turns = [(turn, key, queue) for key, (queue, turn) in self._turns_of_pods.items()]
-        turns += [
-            (workload.turn, key, self._local_queue_of_workload[key])
-            for key, workload in self._workloads.items()
-            if workload.turn is not None and not workload.queue
-        ]
         first: dict[str, Key] = {}
-        for _, key, local_queue in sorted(turns):
+        for _, key, local_queue in sorted(self._turns):
             of_name = self._local_queues.get((key[0], local_queue))
             first.setdefault(of_name.queue if of_name else "", key)
         return first
 
     def qualified(self, pod: Pod) -> Pod:
         """Return a pod that waits with the rules of its ClusterQueue that do not count here."""
-        key = self._key_of(pod)
-        return pod if self._is_admitted(key) else self._qualified(pod, key)
-
-    def _qualified(self, pod: Pod, key: Key) -> Pod:
-        name = self._cluster_queue_of(pod, note=False)
-        if name is None:
+        if not pod.queue or self._is_admitted(pod):
             return pod
-        queue = self._queues[name]
+        queue = self._queues[pod.queue]
         left_out = list(pod.left_out)
-        if queue.is_strict and self._first_in_queue.get(name) != key:
+        if queue.is_strict and self._first_in_queue.get(pod.queue) != pod.workload:
             left_out.append(_STRICT)
-        if self._root_of(name) in self._roots_with_held_quota:
+        if self._root_of(pod.queue) in self._roots_with_held_quota:
             left_out.append(HELD_QUOTA)
-        flavors = (self._flavors.get(flavor, _Flavor()) for _, flavor in queue.quotas)
-        asks_for_topology = not pod.annotations.keys().isdisjoint(_TOPOLOGIES)
+        flavors = (self._flavors[flavor] for _, flavor in queue.quotas)
+        asks_for_topology = not pod.marks.keys().isdisjoint(_TOPOLOGIES)
         if asks_for_topology or any(flavor.has_topology for flavor in flavors):
             left_out.append(_TOPOLOGY)
         return pod._replace(left_out=tuple(dict.fromkeys(left_out)))
 
-    def _is_admitted(self, key: Key) -> bool:
-        return key in self._workloads and bool(self._workloads[key].queue)
+    def _is_admitted(self, pod: Pod) -> bool:
+        return pod.workload in self._workloads and bool(self._workloads[pod.workload].queue)
 
     def admitted(self, pods: Iterable[Pod]) -> Iterator[Pod]:
         """Yield the pods of admitted Workloads that are not among these pods of the dump."""
         present: dict[Key | None, Counter[Demand]] = defaultdict(Counter)
         for pod in pods:
-            present[self._workload_key(pod)][pod.demand] += 1
+            present[pod.workload][pod.demand] += 1
         for key, workload in self._workloads.items():
             if not workload.queue or workload.is_of_pods:
                 continue
@@ -494,7 +452,7 @@ class Kueue:
                 missing = min(pod.tasks - matched, remaining)
                 if missing > 0:
                     remaining -= missing
-                    labels = [line for flavor in flavors for line in self._labels(flavor)]
+                    labels = [line for flavor in flavors for line in self._flavors[flavor].labels]
                     assert isinstance(pod.place, Place)
                     place = pod.place._replace(
                         selector=tuple(dict.fromkeys((*pod.place.selector, *labels)))
@@ -503,17 +461,27 @@ class Kueue:
 
     def hold_quota(self, pod: Pod) -> None:
         """Remember that a pod does not run though its Workload, if it has one, may be admitted."""
-        queue = self._cluster_queue_of(pod, note=False)
-        if queue is not None and self._is_admitted(self._key_of(pod)):
-            self._roots_with_held_quota.add(self._root_of(queue))
+        if pod.queue and self._is_admitted(pod):
+            self._roots_with_held_quota.add(self._root_of(pod.queue))
 
     def _root_of(self, queue: str) -> str:
         """Return the name of the root above a ClusterQueue, itself without a cohort."""
         return self._path(queue).partition("/")[0]
 
-    def _key_of(self, pod: Pod) -> Key:
-        """Return namespace and name of a pod's Workload; its owner where the dump has none."""
-        return self._workload_key(pod) or (pod.namespace, pod.owner)
+    def in_queue(self, pod: Pod) -> Pod:
+        """Return a pod with its Workload, or its owner where the dump has none, and its queues."""
+        key = pod.workload or self._workload_key(pod)
+        names = [pod.marks.get(label) for label in _QUEUE_NAMES]
+        if key is not None:
+            names.append(self._local_queue_of_workload[key])
+        name = next(filter(None, names), "")
+        local_queue = self._local_queues.get((pod.namespace, name))
+        has_queue = local_queue is not None and local_queue.queue in self._queues
+        return pod._replace(
+            workload=key or (pod.namespace, pod.owner),
+            local_queue=name,
+            queue=local_queue.queue if local_queue and has_queue else "",
+        )
 
     def _workload_key(self, pod: Pod) -> Key | None:
         """Return namespace and name of a pod's Workload; None for none.
@@ -534,27 +502,34 @@ class Kueue:
 
     def gang_of(self, pod: Pod) -> Gang | None:
         """Return the group of a pod, or the Workload of one that runs; else None."""
-        group = str(pod.annotations.get(_POD_GROUP, ""))
+        group = pod.marks.get(_POD_GROUP)
         if group:
-            size = str(pod.annotations.get(_POD_GROUP_SIZE, ""))
+            size = pod.marks.get(_POD_GROUP_SIZE, "")
             is_number = size.isascii() and size.isdecimal() and len(size) < _MOST_DIGITS
             return Gang(f"pod group {pod.namespace}/{group}", int(size) if is_number else 1)
-        workload = str(pod.annotations.get(_WORKLOAD_NAME, ""))
-        workload = workload or (self._workload_key(pod) or ("", ""))[1]
+        workload = pod.marks.get(_WORKLOAD_NAME, "")
+        if not workload and pod.workload in self._local_queue_of_workload:
+            workload = pod.workload[1]
         if not workload or pod.owner.partition("/")[0] == _POD or not pod.node:
             return None
         return Gang(f"Workload {pod.namespace}/{workload}", 0)
 
     def queue_of(self, pod: Pod) -> str | None:
-        """Return the path of a pod's queue, None where it is in none."""
-        queue = self._cluster_queue_of(pod)
-        return None if queue is None else self._path(queue)
+        """Return the path of a pod's queue, None where it is in none; note missing queues."""
+        if pod.queue:
+            return self._path(pod.queue)
+        if pod.local_queue:
+            of_name = self._local_queues.get((pod.namespace, pod.local_queue))
+            missing = f"LocalQueue {pod.local_queue!r}"
+            if of_name:
+                missing = f"ClusterQueue {of_name.queue!r}"
+            self._note(*pod.where, f"{missing} is not in the dump", "it counts as one in no queue")
+        return None
 
     def lacks_queue(self, pod: Pod) -> bool:
         """Whether Kueue admits a pod, and the dump does not have its ClusterQueue."""
-        is_marked = not pod.annotations.keys().isdisjoint({_WORKLOAD_NAME, *_MANAGED})
-        is_managed = pod.waits_for_quota or is_marked or bool(self._local_queue_of(pod))
-        return is_managed and self._cluster_queue_of(pod, note=False) is None
+        is_marked = not pod.marks.keys().isdisjoint({_WORKLOAD_NAME, *_MANAGED})
+        return (pod.waits_for_quota or is_marked or bool(pod.local_queue)) and not pod.queue
 
     @property
     def orphan_count(self) -> int:
@@ -566,46 +541,30 @@ class Kueue:
             for workload in self._workloads.values()
         )
 
-    def _cluster_queue_of(self, pod: Pod, note: bool = True) -> str | None:
-        """Return the ClusterQueue of a pod, None where it is in none; note missing queues."""
-        local_queue = self._local_queue_of(pod)
-        if not local_queue:
-            return None
-        of_name = self._local_queues.get((pod.namespace, local_queue))
-        if of_name and of_name.queue in self._queues:
-            return of_name.queue
-        if note:
-            missing = (
-                f"ClusterQueue {of_name.queue!r}" if of_name else f"LocalQueue {local_queue!r}"
-            )
-            self._note(*pod.where, f"{missing} is not in the dump", "it counts as one in no queue")
-        return None
-
     def placed(self, pod: Pod) -> Pod:
         """Return a pod on the nodes of its ClusterQueue's flavors.
 
         Resources that the queue does not cover are remembered for `bar`.
         """
-        name = self._cluster_queue_of(pod, note=False)
-        if name is None:
+        if not pod.queue:
             return pod
-        queue = self._queues[name]
+        queue = self._queues[pod.queue]
         demanded = {resource for resource, _ in pod.demand}
         if not (pod.node or pod.gate or pod.has_quota):
-            workload = self._workloads.get(self._key_of(pod))
+            workload = None if pod.workload is None else self._workloads.get(pod.workload)
             gate = workload.pods[0].gate if workload and workload.is_of_pods else ""
-            pod = pod._replace(gate=gate or self._stopped(pod, name) or self._excess(pod, 1))
+            pod = pod._replace(gate=gate or self._stopped(pod) or self._excess(pod, 1))
 
         covered = {PODS, *(resource for resource, _ in queue.quotas)}
         uncovered = {resource: 0.0 for resource, _ in pod.demand if resource not in covered}
         if uncovered:
-            self._uncovered.setdefault(self._path(name), {}).update(uncovered)
+            self._uncovered.setdefault(self._path(pod.queue), {}).update(uncovered)
             if pod.node:
                 self._ignored |= set(uncovered)
 
         # One flavor of each group of resources that the pod asks for, in every combination that it bears.
         choices = [
-            [self._flavors.get(flavor, _Flavor()) for flavor in flavors]
+            [self._flavors[flavor] for flavor in flavors]
             for resources, flavors in queue.groups
             if demanded.intersection(resources)
         ]
@@ -624,84 +583,70 @@ class Kueue:
             places.append(place)
         return pod._replace(place=places[0] if len(places) == 1 else AnyOf(tuple(places)))
 
-    def _stopped(self, pod: Pod, name: str) -> str:
+    def _stopped(self, pod: Pod) -> str:
         """Return why nothing more starts in the queues of a pod; empty where it may."""
-        if policy := self._queues[name].stopped:
-            return f"ClusterQueue {name!r} is stopped (stopPolicy: {policy})"
-        local_queue = self._local_queue_of(pod)
-        of_name = self._local_queues.get((pod.namespace, local_queue))
-        policy = of_name.stopped if of_name else ""
-        return f"LocalQueue {local_queue!r} is stopped (stopPolicy: {policy})" if policy else ""
-
-    def _local_queue_of(self, pod: Pod) -> str:
-        """Return the LocalQueue that a pod or its Workload names; empty for none."""
-        labels = (str(pod.labels[key]) for key in _QUEUE_NAMES if pod.labels.get(key))
-        key = self._workload_key(pod)
-        return next(labels, "") or ("" if key is None else self._local_queue_of_workload[key])
+        local_queue = self._local_queues[pod.namespace, pod.local_queue]
+        policies = {
+            f"ClusterQueue {pod.queue!r}": self._queues[pod.queue].stopped,
+            f"LocalQueue {pod.local_queue!r}": local_queue.stopped,
+        }
+        texts = [
+            f"{name} is stopped (stopPolicy: {policies[name]})"
+            for name in policies
+            if policies[name]
+        ]
+        return next(iter(texts), "")
 
     def _excess(self, pod: Pod, count: int) -> str:
         """Return of which resource so many pods need more than their ClusterQueue can ever have.
 
         The text is empty where some flavor of each resource could have room for them.
         """
-        name = self._cluster_queue_of(pod, note=False)
-        columns = () if name is None else self._queues[name].quotas
+        columns = self._queues[pod.queue].quotas if pod.queue else ()
         for resource, demand in pod.demand:
             flavors = [column for column in columns if column[0] == resource]
-            if name is None or resource == PODS or not flavors:
+            if resource == PODS or not flavors:
                 continue
             request = count * demand
-            most = max(self._could_have(self._path(name), column) for column in flavors)
+            most = max(self._most[self._path(pod.queue), column] for column in flavors)
             if request > amount(resource, most):
                 unit = unit_of(resource)
                 return (
                     f"{quantity_text(request, resource, unit)} at once, more than the "
                     f"{quantity_text(amount(resource, most), resource, unit)} that ClusterQueue "
-                    f"{name!r} can ever have"
+                    f"{pod.queue!r} can ever have"
                 )
         return ""
 
-    # S, K and A of ``models/trees/quotas.py``, in fractions, before there is an Instance.
-
-    def _could_have(self, path: str, column: Column) -> Fraction:
-        """Return the most that a queue can ever have: A."""
-        owned, kept = self._owned_and_kept(path, column)
-        parent = fairlp.queues.parent_of(path)
-        if parent == fairlp.queues.ROOT:
-            return owned
-        limit = self._quotas_at(path, column).get("borrowing")
-        most = kept + self._could_have(parent, column)
-        return most if limit is None else min(most, owned + limit)
-
-    def _owned_and_kept(self, path: str, column: Column) -> tuple[Fraction, Fraction]:
-        """Return the quota of a queue and what those below it lend, S, and its part that it lends not, K."""
-        if (path, column) not in self._sums:
-            quotas = self._quotas_at(path, column)
-            owned = quotas.get("nominal", Fraction(0))
-            for child in self._children[path]:
-                of_child, kept = self._owned_and_kept(child, column)
-                owned += of_child - kept
-            kept = max(owned - quotas.get("lending", owned), Fraction(0))
-            self._sums[path, column] = owned, kept
-        return self._sums[path, column]
-
-    def _quotas_at(self, path: str, column: Column) -> Amounts:
-        """Return the quotas of a queue or cohort, by kind."""
-        queue = self._queues_of_paths.get(path)
-        return {} if queue is None else queue.quotas.get(column, {})
-
     @cached_property
-    def _queues_of_paths(self) -> dict[str, _QuotaQueue]:
-        return {path: queue for path, queue, _ in self._rows()}
+    def _most(self) -> dict[tuple[str, Column], Fraction]:
+        """The most that each queue can ever have of a column: A of ``models/trees/quotas.py``.
 
-    @cached_property
-    def _children(self) -> dict[str, Names]:
-        """The queues and cohorts below each cohort, those without an object counted."""
-        paths = {above for path in self._queues_of_paths for above in fairlp.queues.lineage(path)}
-        children: dict[str, Names] = defaultdict(list)
-        for path in sorted(paths - {fairlp.queues.ROOT}):
-            children[fairlp.queues.parent_of(path)].append(path)
-        return children
+        It is computed before there is an Instance, from S and K, in fractions.
+        """
+        quotas = {path: queue.quotas for path, queue, _ in self._rows()}
+        above = {step for path in quotas for step in fairlp.queues.lineage(path)[1:]}
+        paths = sorted(above, key=lambda path: path.count("/"))
+        most: dict[tuple[str, Column], Fraction] = {}
+        for column in {column for of_queue in quotas.values() for column in of_queue}:
+            amounts = {path: quotas.get(path, {}).get(column, {}) for path in paths}
+            owned = {path: amounts[path].get("nominal", Fraction(0)) for path in paths}
+            kept: Amounts = {}
+            for path in reversed(paths):
+                kept[path] = max(
+                    owned[path] - amounts[path].get("lending", owned[path]), Fraction(0)
+                )
+                parent = fairlp.queues.parent_of(path)
+                if parent in owned:
+                    owned[parent] += owned[path] - kept[path]
+            for path in paths:
+                most[path, column] = owned[path]
+                parent = fairlp.queues.parent_of(path)
+                if parent in owned:
+                    could_have = kept[path] + most[parent, column]
+                    limit = amounts[path].get("borrowing", could_have)
+                    most[path, column] = min(owned[path] + limit, could_have)
+        return most
 
     def _rows(self) -> Iterator[tuple[str, _QuotaQueue, bool]]:
         """Yield path and quotas of cohorts and ClusterQueues, and whether each is a cohort."""
@@ -737,34 +682,36 @@ class Kueue:
 
     def fill(self, cluster: Cluster) -> None:
         """Put weights, guarantees, caps and quotas on the queues of a cluster."""
+        for key, workload in self._workloads.items():
+            pods = list(map(self.in_queue, workload.pods))
+            self._workloads[key] = workload._replace(pods=pods)
         self._add_flavor_labels(cluster)
-        self._put_usage(cluster)
-        self._put_past(cluster)
         self._put_rules(cluster)
 
         nominal_below: dict[str, Amounts] = {}  # of each cohort, with its own
-        borrowing: dict[str, Limits] = {}  # of each cohort below another
+        borrowing: dict[str, Amounts] = {}  # of each cohort below another
         for path, queue, is_cohort in self._rows():
             self._put_queue(cluster, path, queue)
             lineage = fairlp.queues.lineage(path)[1:]
+            nominal = queue.totals("nominal")
             if not is_cohort:
                 row = cluster.queue(path)
-                row["guarantee"] = in_units(queue.nominal)
-                row["cap"] = in_units(_largest_use(queue, in_cohort=len(lineage) > 1))
+                row["guarantee"] = in_units(nominal)
+                kinds = ("nominal", "borrowing") if len(lineage) > 1 else ("nominal",)
+                row["cap"] = in_units(queue.totals(*kinds))
                 lineage.pop()
             elif queue.parent and queue.quotas:
-                borrowing[path] = queue.summed("borrowing")
+                borrowing[path] = queue.totals("borrowing")
             for ancestor in lineage:
-                add_amounts(nominal_below.setdefault(ancestor, {}), queue.nominal)
+                add_amounts(nominal_below.setdefault(ancestor, {}), nominal)
 
         # A cohort may use the quotas below it and borrow within its limit; no cohort lends to a root.
         for path, total in nominal_below.items():
             if path in borrowing:
-                cluster.queue(path)["cap"] = {
-                    resource: amount(resource, total[resource] + limit)
-                    for resource, limit in borrowing[path].items()
-                    if limit is not None
-                }
+                limits = borrowing[path]
+                cluster.queue(path)["cap"] = in_units(
+                    {resource: total[resource] + limit for resource, limit in limits.items()}
+                )
             if "/" not in path:
                 cluster.queue(path)["cap"] = in_units(total)
 
@@ -773,7 +720,7 @@ class Kueue:
         if not self._queues:
             return
         queues = self._queues.values()
-        is_seen = any(queue.says_weight or queue.weighted_share is not None for queue in queues)
+        is_seen = any(queue.is_shared_fairly for queue in queues)
         has_status = any(queue.has_status for queue in queues)
         if self._fair_sharing is False:
             cluster.no_fair_sharing = (
@@ -810,8 +757,6 @@ class Kueue:
             root.setdefault("nominal", {}).setdefault(column, 0.0)
             for kind in ("borrowing", "lending"):
                 root.setdefault(kind, {})[column] = 0.0
-        if queue.weighted_share is not None:
-            cluster.share_figures[path] = {"told": queue.weighted_share}
 
     def _column(self, resource: str, flavor: str) -> str:
         """Return the column of a resource and flavor, with a condition on the flavor's nodes.
@@ -819,17 +764,13 @@ class Kueue:
         The condition of flavors with equal labels also has the flavor's name, in a comparison that
         holds everywhere.
         """
-        lines = self._labels(flavor)
+        lines = self._flavors[flavor].labels
         labels = {line.key: line.values[0] for line in lines}
         condition = condition_text(labels, f"flavor {flavor!r}")
         if self._flavors_of_labels[lines] > 1:
             name = repr(flavor)
             condition = " and ".join(filter(None, [condition, f"{name} == {name}"]))
         return f"{resource}{fairlp.queues.AT}{condition}" if condition else resource
-
-    def _labels(self, flavor: str) -> tuple[Requirement, ...]:
-        """Return the labels of a flavor's nodes."""
-        return self._flavors.get(flavor, _Flavor()).labels
 
     @cached_property
     def _flavors_of_labels(self) -> Counter[tuple[Requirement, ...]]:
@@ -839,7 +780,7 @@ class Kueue:
             for queue in chain(self._queues.values(), self._cohorts.values())
             for _, flavor in queue.quotas
         }
-        return Counter(map(self._labels, flavors))
+        return Counter(self._flavors[flavor].labels for flavor in flavors)
 
     def _add_flavor_labels(self, cluster: Cluster) -> None:
         """Add labels of flavors that no node has to the first node, without a value.
@@ -851,26 +792,6 @@ class Kueue:
         missing = {key: None for key in flavor_labels if key not in node_labels}
         for name, node in list(cluster.nodes.items())[:1]:
             cluster.nodes[name] = replace(node, attributes={**node.attributes, **missing})
-
-    def _put_usage(self, cluster: Cluster) -> None:
-        """Put the usage of admitted Workloads on the queues."""
-        for workload in self._workloads.values():
-            if workload.queue in self._queues:
-                total = cluster.admitted.setdefault(self._path(workload.queue), {})
-                for (resource, flavor), usage in workload.usage.items():
-                    add_amounts(total, {self._column(resource, flavor): amount(resource, usage)})
-
-    def _put_past(self, cluster: Cluster) -> None:
-        """Put what LocalQueues have consumed on namespaces in ClusterQueues.
-
-        Kueue prints means, in which the past fades by half in a half-life. So an amount is 1/ln 2 of
-        itself, times half-lives.
-        """
-        for (namespace, _), local_queue in self._local_queues.items():
-            if local_queue.queue in self._queues and local_queue.consumed:
-                total = cluster.past.setdefault((self._path(local_queue.queue), namespace), {})
-                for resource, mean in local_queue.consumed.items():
-                    add_amounts(total, {resource: amount(resource, mean) / math.log(2)})
 
     def bar(self, cluster: Cluster) -> None:
         """Put caps of 0 on the resources that ClusterQueues do not cover.
@@ -910,41 +831,6 @@ def _by_name(entries: Iterable[Any]) -> dict[str, Record]:
     return {text_at(entry, "name"): entry for entry in entries}
 
 
-def _status(conditions: dict[str, Record], kind: str) -> str:
-    """Return the status of a condition: ``True``, ``False``, or empty where it is not there."""
-    return text_at(conditions.get(kind), "status")
-
-
-def _is_queued(spec: Record, conditions: dict[str, Record]) -> bool:
-    """Whether a Workload has a turn in its queue: it is active, and is not requeued later."""
-    is_active = value_at(spec, "active", kind=bool, default=True)
-    return is_active and _status(conditions, "Requeued") != "False"
-
-
-def _queued_since(conditions: dict[str, Record]) -> str:
-    """Return when a Workload got a new turn; empty where it has that of its creation."""
-    evicted = conditions.get("Evicted")
-    is_new = _status(conditions, "Evicted") == "True" and text_at(evicted, "reason") in _NEW_TURN
-    return text_at(evicted, "lastTransitionTime") if is_new else ""
-
-
-def _workload_gate(spec: Record, status: Record, conditions: dict[str, Record]) -> str:
-    """Return why a Workload may not run even with room for it; empty where it may."""
-    if value_at(spec, "active", kind=bool, default=True) is False:
-        return "it is not active"
-    reserved = conditions.get("QuotaReserved")
-    if text_at(reserved, "reason") in _REFUSALS:
-        return text_at(reserved, "message")
-    failed = _checks(status, _FAILED_CHECKS)
-    if failed and _status(conditions, "QuotaReserved") != "True":
-        return failed
-    if _status(conditions, "Requeued") == "False":
-        time = text_at(status, "requeueState", "requeueAt")
-        message = text_at(conditions["Requeued"], "message")
-        return f"it is requeued{f', at {time}' if time else ''}{f': {message}' if message else ''}"
-    return ""
-
-
 def _checks(status: Record, states: Collection[str]) -> str:
     """Return the admission checks that are in one of these states; empty for none."""
     return ", ".join(
@@ -952,33 +838,3 @@ def _checks(status: Record, states: Collection[str]) -> str:
         for check in list_at(status, "admissionChecks")
         if text_at(check, "state") in states
     )
-
-
-def _quota_message(conditions: dict[str, Record]) -> str:
-    """Return what Kueue says of a Workload that has no quota yet."""
-    is_reserved = _status(conditions, "QuotaReserved") == "True"
-    return "" if is_reserved else text_at(conditions.get("QuotaReserved"), "message")
-
-
-def _admitted_usage(assignments: Iterable[Record]) -> dict[Column, Fraction]:
-    """Return the usage of an admitted Workload by resource and flavor."""
-    usage: dict[Column, Fraction] = {}
-    for assignment in assignments:
-        flavors = mapping_at(assignment, "flavors")
-        for resource, value in mapping_at(assignment, "resourceUsage").items():
-            if resource in flavors:
-                add_amounts(usage, {(resource, str(flavors[resource])): quantity(value)})
-    return usage
-
-
-def _largest_use(queue: _QuotaQueue, in_cohort: bool) -> Amounts:
-    """Return the cap of a ClusterQueue: its quota, and what it may borrow in a cohort."""
-    if not in_cohort:
-        return queue.nominal
-    borrowing = queue.summed("borrowing")
-    caps: Amounts = {}
-    for resource, nominal in queue.nominal.items():
-        limit = borrowing[resource]
-        if limit is not None:
-            caps[resource] = nominal + limit
-    return caps

@@ -18,6 +18,7 @@ from .cluster import (
     Demand,
     EntryError,
     Floats,
+    Key,
     Note,
     Notes,
     Record,
@@ -62,10 +63,6 @@ class Toleration(NamedTuple):
     operator: str
     value: str
     effect: str
-
-
-#: Bears every taint.
-_BEARS_ALL = Toleration("", "Exists", "", "")
 
 
 class Place(NamedTuple):
@@ -229,24 +226,6 @@ class Nodes:
         """Return the mask of the nodes that fulfil all lines."""
         return np.asarray(np.all([self._line_mask(line) for line in lines], axis=0))
 
-    def why_nowhere(self, place: Hashable) -> str:
-        """Return why no node may take the pods of a place: the first rule that no node fulfils."""
-        if isinstance(place, AnyOf):
-            return self.why_nowhere(place.places[0]) if place.places else ""
-        assert isinstance(place, Place)
-        for line in place.selector:
-            if not self._line_mask(line).any():
-                return f"no node has {in_words(line)}, as its node selector asks"
-        anywhere = Place((), place.terms, (_BEARS_ALL,))
-        if not np.any(self.allowed(anywhere)):
-            lines = [line for term in place.terms or () for line in term]
-            missing = [in_words(line) for line in lines if not self._line_mask(line).any()]
-            request = missing[0] if missing else "what it asks for"
-            return f"no node has {request}, as its node affinity asks"
-        if np.any(self.allowed(place._replace(tolerations=(_BEARS_ALL,)))):
-            return "nodes that it may be on have taints that it does not tolerate"
-        return "no node fulfils its node selector and its node affinity together"
-
     def _line_mask(self, line: Requirement) -> np.ndarray:
         """Return the mask of the nodes that fulfil a line."""
         if line not in self._line_masks:
@@ -254,29 +233,6 @@ class Nodes:
                 [fulfils(labels.get(line.key), line) for labels in self._labels], dtype=bool
             )
         return self._line_masks[line]
-
-
-def in_words(line: Requirement) -> str:
-    """Return a line of a selector as Kubernetes prints it.
-
-    >>> in_words(Requirement("disk", "In", ("ssd",))), in_words(Requirement("gpu", "Exists", ()))
-    ('disk=ssd', 'gpu')
-    >>> in_words(Requirement("zone", "NotIn", ("a", "b"))), in_words(Requirement("cores", "Gt", ("8",)))
-    ('zone not in (a, b)', 'cores > 8')
-    """
-    key = "metadata.name" if line.key == NAME else line.key.removeprefix("\0")
-    values = ", ".join(line.values)
-    if line.operator == "In":
-        if len(line.values) == 1:
-            return f"{key}={values}"
-        return f"{key} in ({values})"
-    if line.operator == "NotIn":
-        return f"{key} not in ({values})"
-    if line.operator == "Exists":
-        return key
-    if line.operator == "DoesNotExist":
-        return f"no {key}"
-    return f"{key} {'>' if line.operator == 'Gt' else '<'} {values}"
 
 
 def fulfils(value: Any, line: Requirement) -> bool:
@@ -411,17 +367,21 @@ _KNOWN = frozenset(
 )
 _UNREAD = frozenset({"topologySpreadConstraints", "resourceClaims"})
 _FINISHED = ("Succeeded", "Failed")
+#: The beginnings of labels and annotations by which schedulers know pods.
+_MARKS = ("kueue.x-k8s.io/", "scheduling.", "volcano.sh/", "yunikorn.apache.org", "gpu-")
 _BY_CRON = re.compile(r"(.+)-[0-9]{8,}")
 
 
 class Pod(NamedTuple):
     """A pod, or ``tasks`` pods to be created; ``node`` is empty while it waits.
 
-    ``gate`` is why it may not run yet even with room for it; empty where it may. ``message`` is
+    ``marks`` are the labels and annotations by which schedulers know it, and ``gate`` is why it may
+    not run yet even with room for it; empty where it may. ``message`` is
     what the scheduler says of it while it waits, ``has_quota`` whether Kueue admitted it, and
     ``left_out`` the constraints on its nodes that do not count here. ``waits_for_quota`` is whether
     Kueue's gate holds it, ``nominated`` the node on which room is being made for it, and
-    ``is_ending`` whether it is being deleted.
+    ``is_ending`` whether it is being deleted. ``workload`` are namespace and name of its Workload of
+    Kueue, or its owner, ``local_queue`` and ``queue`` (a ClusterQueue of the dump) its queues there.
     """
 
     file: str = ""
@@ -432,8 +392,7 @@ class Pod(NamedTuple):
     place: Place | AnyOf = ANYWHERE
     node: str = ""
     since: str | None = None
-    labels: Mapping[str, Any] = MappingProxyType({})
-    annotations: Mapping[str, Any] = MappingProxyType({})
+    marks: Mapping[str, str] = MappingProxyType({})
     scheduler: str = ""
     tasks: int = 1
     gate: str = ""
@@ -441,10 +400,12 @@ class Pod(NamedTuple):
     message: str = ""
     has_quota: bool = False
     left_out: Texts = ()
-    priority_class: str = ""
     waits_for_quota: bool = False
     nominated: str = ""
     is_ending: bool = False
+    workload: Key | None = None
+    local_queue: str = ""
+    queue: str = ""
 
     @property
     def where(self) -> Where:
@@ -470,7 +431,6 @@ def spec_of(spec: Record, pinned: bool, note: Note) -> Pod:
         scheduler=text_at(spec, "schedulerName"),
         priority=value_at(spec, "priority", kind=int),
         left_out=constraints_left_out(spec),
-        priority_class=text_at(spec, "priorityClassName"),
         waits_for_quota=QUOTA_GATE in gates,
     )
 
@@ -539,6 +499,8 @@ def pod_of(manifest: Record, file: str, notes: Notes, specs: KnownSpecs) -> Pod 
     node = text_at(manifest, "spec", "nodeName")
     condition = {} if node else conditions_of(manifest).get("PodScheduled")
     message = "" if text_at(condition, "status") == "True" else text_at(condition, "message")
+    metadata = mapping_at(manifest, "metadata")
+    texts = mapping_at(metadata, "labels") | mapping_at(metadata, "annotations")
     return pod._replace(
         file=file,
         name=name,
@@ -547,8 +509,7 @@ def pod_of(manifest: Record, file: str, notes: Notes, specs: KnownSpecs) -> Pod 
         demand=_with_resizes(manifest, pod.demand) if node else pod.demand,
         node=node,
         since=since_of(manifest),
-        labels=mapping_at(manifest, "metadata", "labels"),
-        annotations=mapping_at(manifest, "metadata", "annotations"),
+        marks={key: str(value) for key, value in texts.items() if key.startswith(_MARKS)},
         gate=pod.gate or (message if only_other_constraints(message) else ""),
         message=message,
         nominated="" if node else text_at(manifest, "status", "nominatedNodeName"),
@@ -576,13 +537,12 @@ OTHER_CONSTRAINTS = (
 #: Constraints that do not count here, and of which no words of the scheduler decide whether they are
 #: what stops a task.
 HELD_QUOTA = "quota of admitted Workloads whose pods do not run"
-LIMIT_OF_POOL = "limit of NodePool"
 POOL_MAY_ADD = "nodes that NodePool"
 SLICES = "time slices of GPUs"
 SHARDS = "shards of GPUs"
 NOMINATED = "a node that the scheduler has chosen (nominatedNodeName)"
 GOING_NODES = "nodes that are decommissioning"
-NEVER_DECIDED = (HELD_QUOTA, LIMIT_OF_POOL, POOL_MAY_ADD, SLICES, SHARDS, NOMINATED, GOING_NODES)
+NEVER_DECIDED = (HELD_QUOTA, POOL_MAY_ADD, SLICES, SHARDS, NOMINATED, GOING_NODES)
 
 
 def only_other_constraints(message: str) -> bool:

@@ -6,10 +6,9 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 import fairlp
-from fairlp import Allocation, Instance
+from fairlp import Instance
 from fairlp.errors import SolverError
 from fairlp.toolkit import quantity, tolerances
 
@@ -94,26 +93,6 @@ def _lower(cluster: Cluster, path: str, row: Record, capacity: Floats) -> None:
                 cluster.note("", f"queue {path!r}", words, "lowered to that")
 
 
-def note_large_quotas(cluster: Cluster, instance: Instance) -> None:
-    """Note nominal quotas of queues that are above what the nodes of their flavor have."""
-    quotas = instance.tree.quotas
-    if quotas is None:
-        return
-    available = np.where(
-        quotas.servers(instance).T, instance.total_capacities[:, quotas.resource], 0.0
-    ).sum(axis=0)
-    nominal = np.nan_to_num(quotas.amounts[0])
-    names = quotas.names(instance.resources)
-    for v, m in np.argwhere(nominal > available * (1 + tolerances.AGREEMENT)).tolist():
-        cluster.note(
-            "",
-            f"queue {instance.tree.paths[v]!r}",
-            f"nominal quota of {names[m]!r}, {nominal[v, m]:g}, above the {available[m]:g} of its "
-            "nodes",
-            "unchanged: it counts as far as there are nodes",
-        )
-
-
 def _quotas(queue: Record, resources: Names) -> Record:
     """Return the quotas of a queue, by kind and column, of the instance's resources."""
     quotas: Record = {}
@@ -129,47 +108,33 @@ def _quotas(queue: Record, resources: Names) -> Record:
 def with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:
     """Return the instance with guarantees lowered to what servers can hold, which is noted."""
     queues = instance.tree
-    if not queues.guarantees.any():
+    before = lowered = queues.guarantees
+    if not before.any() or _have_places(instance):
         return instance
 
     # Lower the guarantees by what finds no server, from the second time on by a little more, so
     # that steps that halve what is missing come to an end, with room. Where that fails, drop them.
-    before = queues.guarantees
-    lowered = before
-    is_oversized = instance.users.labels.isin(instance.oversized().index)
     for k in range(_TRIES + 1):
         try:
-            unplaced_tasks = fairlp.queues.unplaced(instance)
-            if is_oversized.any() and not unplaced_tasks.any():
-                # Reports leave out tasks that fit no server: others have their part.
-                unplaced_tasks = fairlp.queues.unplaced(
-                    instance.derived(task_limits=np.where(is_oversized, 0.0, instance.task_limits))
-                )
+            unplaced_tasks = _unplaced(instance)
         except SolverError:
             lowered = np.zeros(before.shape)
-            instance = instance.derived(queues=replace(queues, guarantees=lowered))
             break
         if not unplaced_tasks.any():
             if k > 1:
-                lowered = np.where(
-                    lowered < before, lowered * (1 - tolerances.GUARANTEE_ROOM), lowered
-                )
-                instance = instance.derived(queues=replace(queues, guarantees=lowered))
+                room = np.where(lowered < before, tolerances.GUARANTEE_ROOM, 0.0)
+                lowered = lowered * (1 - room)
             break
         unplaced_amounts = queues.below @ (unplaced_tasks[:, None] * instance.demands)
         is_lacking = unplaced_amounts.any(axis=1, keepdims=True)
         if k == _TRIES:
-            lowered = np.where(is_lacking, 0.0, lowered)
-        else:
-            lowered = np.maximum(
-                lowered
-                - unplaced_amounts
-                - (tolerances.GUARANTEE_ROOM * before if k else 0.0) * is_lacking,
-                0.0,
-            )
-            # An amount of 0 would be one that the guarantee does not name: drop the others, too.
-            is_gone = ((before > 0) & (lowered == 0)).any(axis=1, keepdims=True)
-            lowered = np.where(is_gone, 0.0, lowered)
+            unplaced_amounts = np.where(is_lacking, np.inf, 0.0)
+        elif k:
+            unplaced_amounts = unplaced_amounts + tolerances.GUARANTEE_ROOM * before * is_lacking
+        lowered = np.maximum(lowered - unplaced_amounts, 0.0)
+        # An amount of 0 would be one that the guarantee does not name: drop the others, too.
+        is_gone = ((before > 0) & (lowered == 0)).any(axis=1, keepdims=True)
+        lowered = np.where(is_gone, 0.0, lowered)
         instance = instance.derived(queues=replace(queues, guarantees=lowered))
 
     # Of each queue, note the resource that loses the largest part.
@@ -186,54 +151,39 @@ def with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:
             f"{amount.partition(' ')[0]} of {of_what} of its guarantee have no node",
             "the guarantee is lowered to what has one",
         )
-    return instance
+    return instance.derived(queues=replace(queues, guarantees=lowered))
 
 
-def shares_of_queues(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
-    """Return the weighted shares of queues with quotas, and the scheduler's own figures."""
-    instance = observed.instance
+def _unplaced(instance: Instance) -> np.ndarray:
+    """Return the guaranteed tasks of each user without a place.
+
+    Reports leave out tasks that fit no server, and others have their part.
+    """
+    unplaced_tasks = fairlp.queues.unplaced(instance)
+    is_oversized = instance.users.labels.isin(instance.oversized().index)
+    if is_oversized.any() and not unplaced_tasks.any():
+        limits = np.where(is_oversized, 0.0, instance.task_limits)
+        unplaced_tasks = fairlp.queues.unplaced(instance.derived(task_limits=limits))
+    return unplaced_tasks
+
+
+def _have_places(instance: Instance) -> bool:
+    """Whether guaranteed tasks have places as they come, first fit: a quick yes, without a program."""
+    if instance.has_oversized:
+        return False
+    tasks = fairlp.queues.floors(instance)
     queues = instance.tree
-    figures = pd.DataFrame.from_dict(cluster.share_figures, orient="index").rename_axis("queue")
-    if cluster.deserved:
-        whole_pool = dict(zip(instance.resources, instance.pool.tolist(), strict=True))
-        deserved = {
-            path: max(amounts.get(resource, 0.0) / whole for resource, whole in whole_pool.items())
-            for path, amounts in cluster.deserved.items()
-        }
-        return pd.DataFrame({"deserved": deserved}).rename_axis("queue")
-    if queues.quotas is None:
-        return figures
-
-    # Use of the quotas: by what the scheduler admits, or, where the dump lists none, by what runs.
-    tree, used = fairlp.queues.usage_of(instance, observed.tasks_array)
-    if cluster.admitted:
-        columns = queues.quotas.names(instance.resources)
-        admitted = np.zeros(used.shape)
-        for path, amounts in cluster.admitted.items():
-            admitted[queues.named(path)] = [amounts.get(column, 0.0) for column in columns]
-        used = tree.upward(admitted)
-
-    # Of nodes that are queues; users, which come behind them, have no quotas.
-    count = len(queues)
-    paths = queues.paths.labels.rename("queue")
-    shares = 1000 * tree.shares(used)[:count]
-    pool = instance.pool
-    borrowed = ((np.maximum(used - tree.owned, 0.0) @ tree.sums) / pool)[:count].max(axis=1)
-    # Of weight 0, any borrowing is without limit, also of what no other queue lends.
-    shares[tree.is_late[:count] & (borrowed > 0)] = np.inf
-    # A root cohort, and a queue in none, borrows from no other.
-    borrowed[queues.depths <= 1] = np.nan
-    table = pd.DataFrame(
-        {
-            "nominal": (tree.owned @ tree.sums / pool)[:count].max(axis=1),
-            "borrowed": borrowed,
-            "lendable": np.where(queues.depths > 1, (tree.lent / pool)[:count].max(axis=1), np.nan),
-            "weighted_share": shares,
-            "told": figures.reindex(paths, columns=["told"])["told"].to_numpy(),
-        },
-        index=paths,
-    )
-    has_quotas = np.array(queues.quotas.listed.any(axis=1))
-    for v in range(count - 1, 0, -1):  # cohorts have the quotas below them
-        has_quotas[queues.parents[v]] |= has_quotas[v]
-    return table.iloc[1 + np.flatnonzero(has_quotas[1:])]
+    runnable = instance.runnable()
+    free = instance.total_capacities.copy()
+    for n in np.argsort(runnable.sum(axis=1), kind="stable").tolist():
+        demand = instance.demands[n]
+        demanded = demand > 0
+        room = (free[:, demanded] / demand[demanded]).min(axis=1) * runnable[n]
+        before = np.cumsum(room) - room
+        placed = np.clip(tasks[n] - before, 0.0, room)
+        if placed.sum() < tasks[n] * (1 - tolerances.ROUNDING):
+            return False
+        free -= placed[:, None] * demand
+        np.maximum(free, 0.0, out=free)
+    used = queues.below @ (tasks[:, None] * instance.demands)
+    return bool((used <= queues.caps * (1 + tolerances.ROUNDING)).all())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from fairlp import Instance
 from fairlp.errors import FileFormatError, UnknownNameError, nearest, quoted
@@ -18,8 +18,6 @@ from .sources import advice, files_of, is_dump, scheduler_of_beginning
 def snapshot(
     path: str | Path,
     scheduler: str | None = None,
-    *,
-    by: Literal["owner", "queue"] = "owner",
 ) -> Snapshot:
     """Read what a scheduler's tools print: nodes, queues, and tasks that run and wait.
 
@@ -30,9 +28,6 @@ def snapshot(
         YARN.
     scheduler : {"kubernetes", "slurm", "yarn"}, optional
         By default recognised by the content of the files.
-    by : {"owner", "queue"}
-        One user for each owner in a queue and each kind of task, or for all owners in the queue
-        together.
 
     Returns
     -------
@@ -47,16 +42,15 @@ def snapshot(
     TooLargeError
         When users × nodes would take tables of several GiB.
     UnknownNameError
-        For a scheduler or another choice that is not known.
+        For a scheduler that is not known.
     """
-    return snapshot_of(files_of(path), str(path), scheduler, by)
+    return snapshot_of(files_of(path), str(path), scheduler)
 
 
 def snapshot_of(
     files: Sequence[Path],
     path: str,
     scheduler: str | None = None,
-    by: Literal["owner", "queue"] = "owner",
 ) -> Snapshot:
     """Read the files of one dump, which messages call by its path; see :func:`fairlp_clusters.snapshot`."""
     from . import dumps, kubernetes, slurm, yarn
@@ -67,11 +61,10 @@ def snapshot_of(
         "slurm": slurm.SlurmReader,
         "yarn": yarn.YarnReader,
     }
-    for name, value, choices in (("scheduler", scheduler, readers), ("by", by, ("owner", "queue"))):
-        if value is not None and value not in choices:
-            raise UnknownNameError(
-                f"{name}={quoted(value)} is not known; {nearest(value, choices)}"
-            )
+    if scheduler is not None and scheduler not in readers:
+        raise UnknownNameError(
+            f"scheduler={quoted(scheduler)} is not known; {nearest(scheduler, readers)}"
+        )
 
     schedulers = {file: scheduler_of_beginning(file) for file in files}
     names = sorted(set(filter(None, schedulers.values())))
@@ -101,7 +94,7 @@ def snapshot_of(
             cluster.notes.add(file.name, "the file", message)
     read_files = tuple(file for file, of_file in schedulers.items() if of_file == scheduler)
     return replace(
-        assemble(cluster, allowed, path, by),
+        assemble(cluster, allowed, path),
         time=dumps.time_of_dump(dumps.Dump(Path(path).name, read_files)),
         files=tuple(file.name for file in read_files),
     )

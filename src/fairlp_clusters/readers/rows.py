@@ -76,9 +76,7 @@ def note_priorities(cluster: Cluster) -> None:
         )
 
 
-def nodes_and_rows(
-    cluster: Cluster, allowed: Allowed, by: str
-) -> tuple[list[Node], dict[Leaf, Row]]:
+def nodes_and_rows(cluster: Cluster, allowed: Allowed) -> tuple[list[Node], dict[Leaf, Row]]:
     """Return the nodes that count, and the row of each leaf: leaves that may run on the same."""
     # A closed node counts while tasks run on it.
     busy = {node for group in cluster.groups.values() for node in group.running}
@@ -103,14 +101,9 @@ def nodes_and_rows(
             of_place = allowed(leaf.place)
             masks[leaf.place] = is_open if of_place is None else of_place[counts] & is_open
         mask = masks[leaf.place]
-        of_row = leaf
-        if by == "queue":
-            queue = cluster.queues_of_owners.get(leaf.queue, leaf.queue)
-            name = queue or "all"
-            of_row = leaf._replace(queue=queue, owner="", label=name, tenant=name)
         rows_of_leaves[leaf] = rows.setdefault(
-            (of_row.queue, of_row.owner, leaf.demand, np.packbits(mask).tobytes()),
-            Row(of_row, Group(), mask),
+            (leaf.queue, leaf.owner, leaf.demand, np.packbits(mask).tobytes()),
+            Row(leaf, Group(), mask),
         )
         rows_of_leaves[leaf].group.add(group)
     return nodes, rows_of_leaves

@@ -38,10 +38,10 @@ class Schedulers:
 
     def see_pod(self, pod: Pod) -> None:
         """Count a pod that another scheduler places, or that asks for a part of a GPU."""
-        is_of_plugin = any(key.startswith(_PLUGIN) for key in (*pod.labels, *pod.annotations))
+        is_of_plugin = any(key.startswith(_PLUGIN) for key in pod.marks)
         if is_of_plugin or (pod.scheduler and pod.scheduler not in READ):
             self._pods_of[pod.scheduler or _PLUGIN] += 1
-        self._parts_of_gpus += not pod.annotations.keys().isdisjoint(_PARTS_OF_GPU)
+        self._parts_of_gpus += not pod.marks.keys().isdisjoint(_PARTS_OF_GPU)
 
     def see_object(self, kind: str, version: str) -> None:
         """Count an object that no reader knows, where it shares among queues."""

@@ -1,15 +1,14 @@
-"""Slurm: nodes, jobs and licences, as JSON or as ``scontrol`` prints them, and its accounts."""
+"""Slurm: nodes, jobs, licences and accounts, as its tools print them with ``--json``."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from fractions import Fraction
 from itertools import compress
 from pathlib import Path
 from typing import Any
 
-from fairlp.errors import quoted
+from fairlp.errors import FileFormatError, quoted
 from fairlp.toolkit import read_text
 
 from .cluster import (
@@ -28,7 +27,7 @@ from .cluster import (
 )
 from .pods import SHARDS
 from .rows import Allowed
-from .slurm_accounts import Accounts, read_half_life
+from .slurm_accounts import Accounts
 from .slurm_jobs import (
     LICENCES,
     NAMED_NODE_NOT_AVAILABLE,
@@ -45,11 +44,9 @@ from .slurm_nodes import (
     node_amounts,
     node_state,
     node_use,
-    why_nowhere,
 )
-from .slurm_records import is_text_record, record_of, text_blocks
 from .slurm_text import words_at
-from .sources import END, SLURM_CONFIG, is_json, is_slurm_qos, members
+from .sources import END, OF_ACCOUNTS, advice, is_json, members
 
 _UNITS = {"cpu": "cores", "memory": "MiB", "gpu": ""}
 #: Keys about a file, and the mark of its end.
@@ -60,24 +57,6 @@ _KEYS_OF_FILES = frozenset(
 _PARTS_OF_GPUS = frozenset({"shard", "mps"})
 #: The reservation of a node that does not say which it is.
 _UNNAMED = "(not named)"
-
-
-#: What that says of jobs that give way.
-_PREEMPTION = re.compile(r"^(Preempt(?:Type|Mode|ExemptTime))\s*=\s*(\S+)", re.MULTILINE)
-#: The version in what ``scontrol show config`` prints.
-_VERSION = re.compile(r"^SLURM_VERSION\s*=\s*(\S+)", re.MULTILINE)
-
-
-def _version_of(meta: Record) -> str:
-    """Return the version of Slurm that a file of JSON is from, of all forms of its ``meta``.
-
-    >>> _version_of({"Slurm": {"version": {"major": 23, "minor": 11, "micro": 4}}})
-    '23.11.4'
-    """
-    slurm = mapping_at(meta, "slurm") or mapping_at(meta, "Slurm")
-    parts = mapping_at(slurm, "version")
-    numbers = [str(parts[name]) for name in ("major", "minor", "micro") if name in parts]
-    return text_at(slurm, "release") or ".".join(numbers)
 
 
 def _not_judged(entry: Record, file: str) -> None:
@@ -103,50 +82,27 @@ class SlurmReader:
             "jobs": (self._read_job, ("job_id",)),
             "licenses": (self.licences.read, ("LicenseName",)),
             "partitions": (_not_judged, ("name",)),
-            "associations": (self.accounts.read_association, ("account",)),
-            "shares": (self.accounts.read_share, ("name",)),
+            "associations": (self.accounts.read, ("account",)),
         }
 
     def read(self, path: Path) -> None:
-        """Read a file: settings, records, a table of accounts or QOS, or JSON."""
-        text = read_text(path)
-        if text.startswith(SLURM_CONFIG):
-            self.accounts.half_life = read_half_life(text)
-            settings = ", ".join(map("=".join, _PREEMPTION.findall(text)))
-            self.cluster.preemption = f"{settings} (scontrol show config)" if settings else ""
-            match = _VERSION.search(text)
-            self.cluster.version = match[1] if match else self.cluster.version
-        elif is_text_record(text):
-            self._read_records(text, path.name)
-        elif is_json(text):
-            self._read_json(text, path)
-        elif not is_slurm_qos(text):  # who pre-empts whom is not judged
-            self.accounts.read_table(text, path.name)
-
-    def _read_records(self, text: str, file: str) -> None:
-        """Read the records of a text, such as ``NodeName=n1 …``."""
-        for lines in text_blocks(text):
-            head = lines[0].split(maxsplit=1)[0]
-            with self.cluster.notes.noting(file, head):
-                list_name, record = record_of(lines)
-                self._read_entry(list_name, record, file)
-
-    def _read_json(self, text: str, path: Path) -> None:
         """Read the lists of a file of JSON."""
+        text = read_text(path)
+        if not is_json(text):
+            raise FileFormatError(f"{path} is a text of Slurm, and JSON is read{advice(path)}")
         for key, value in members(text, path):
             if key == "meta" and not self.cluster.version:
                 with self.cluster.notes.noting(path.name, key):
-                    self.cluster.version = _version_of(mapping_at(value))
+                    slurm = mapping_at(value, "slurm") or mapping_at(value, "Slurm")
+                    self.cluster.version = text_at(slurm, "release")
+            if key == "shares":
+                raise FileFormatError(f"{path} is of sshare; leave it out, and print {OF_ACCOUNTS}")
             if key in _KEYS_OF_FILES or value == []:
                 continue
-            entries: Any = [value]  # `members` yields the entries of most lists one by one
-            if key == "shares":
-                entries = value.get("shares") if isinstance(value, dict) else value
-            if key not in self._readers or not isinstance(entries, list):
+            if key in self._readers:
+                self._read_entry(key, value, path.name)
+            else:
                 self.note(path.name, f"key {quoted(key)}", "it is not read")
-                continue
-            for entry in entries:
-                self._read_entry(key, entry, path.name)
 
     def _read_entry(self, list_name: str, entry: Any, file: str) -> None:
         """Read an entry of a list of Slurm's JSON."""
@@ -236,7 +192,9 @@ class SlurmReader:
         cluster.jobs = self._job_counts()
         cluster.limits_reached = self.licences.limits_reached()
         self.accounts.fill(cluster)
-        cluster.why_nowhere = lambda place: why_nowhere(place, self.node_features)
+        cluster.why_nowhere = lambda place: (
+            "no node has all that it asks for: partition, features, reservation, name"
+        )
         return cluster, lambda place: allowed_nodes(place, self.node_features)
 
     def _leaf(self, job: SlurmJob, amounts: Amounts) -> Leaf:

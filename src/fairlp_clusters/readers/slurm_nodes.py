@@ -31,18 +31,6 @@ _ASLEEP = frozenset(
     POWERED_DOWN POWERING_DOWN POWER_DOWN POWERING_UP POWER_UP POWER_SAVING POWER
     """.split()  # noqa: SIM905
 )
-#: The letters behind a state in a text, and the flags that they stand for.
-_SUFFIXES = {
-    "*": "NOT_RESPONDING",
-    "~": "POWERED_DOWN",
-    "#": "POWERING_UP",
-    "!": "POWER_DOWN",
-    "%": "POWERING_DOWN",
-    "$": "MAINTENANCE",
-    "@": "REBOOT_REQUESTED",
-    "^": "REBOOT_ISSUED",
-    "-": "PLANNED",
-}
 #: Backfill has planned a job on the node, and starts no other there that would delay it.
 _KEPT = "PLANNED"
 _SILENT = frozenset({"NOT_RESPONDING", "NO_RESPOND"})
@@ -64,19 +52,12 @@ class NodeState(NamedTuple):
 def node_state(words: Iterable[str]) -> NodeState:
     """Return what the states and flags of a node say.
 
-    >>> node_state(["IDLE", "CLOUD", "POWERED_DOWN"]), node_state(["idle~"]).asleep
-    (NodeState(closed='', asleep='POWERED_DOWN', is_reserved=False, kept=''), 'POWERED_DOWN')
+    >>> node_state(["IDLE", "CLOUD", "POWERED_DOWN"])
+    NodeState(closed='', asleep='POWERED_DOWN', is_reserved=False, kept='')
     >>> node_state(["IDLE", "DRAIN", "POWERED_DOWN"]).closed
     'DRAIN'
     """
-    states: list[str] = []
-    for word in words:
-        state = word.upper()
-        flags = []
-        while state[-1:] in _SUFFIXES:
-            flags.append(_SUFFIXES[state[-1]])
-            state = state[:-1]
-        states += [state, *flags]
+    states = [word.upper() for word in words]
     asleep = [state for state in states if state in _ASLEEP]
     closed = [state for state in states if state in _CLOSED]
     if "COMPLETING" in states and not {"ALLOCATED", "MIXED"} & set(states):
@@ -128,26 +109,6 @@ def allowed_nodes(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> np.ndar
         for name, node in nodes.items()
     ]
     return np.array(mask, dtype=bool)
-
-
-def why_nowhere(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> str:
-    """Return why no node may take the jobs of a place, in the words of what they ask for."""
-    assert isinstance(place, NodeRequest)
-    partitions = set(place.partitions)
-    in_partition = [node for node in nodes.values() if _in_partitions(node, partitions)]
-    of_partition = f" of partition {', '.join(place.partitions)}" if place.partitions else ""
-    if not in_partition:
-        return f"no node is in partition {', '.join(place.partitions)}"
-    if not any(_has_features(node, place.features) for node in in_partition):
-        terms = ["&".join(sorted(term)) for term in place.features or ()]
-        return f"no node{of_partition} has the features {'|'.join(sorted(terms))}"
-    if not any(node.reservation == place.reservation for node in in_partition):
-        if place.reservation:
-            return f"no node{of_partition} is in reservation {place.reservation}"
-        return f"the nodes{of_partition} are in reservations"
-    if place.required:
-        return f"it may run on {', '.join(place.required)} only"
-    return f"the nodes{of_partition} that it could run on are excluded"
 
 
 def _in_partitions(node: NodeFeatures, partitions: set[str]) -> bool:

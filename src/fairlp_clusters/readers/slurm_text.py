@@ -17,8 +17,6 @@ _COUNTED = {letter: Fraction(1024) ** k for k, letter in enumerate("KMGTP", 1)} 
 _AMOUNT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGTP]?)B?", re.IGNORECASE)
 #: One task or host, or a range of them: ``5``, ``0-2``, ``1-10:3``.
 _RANGE = re.compile(r"(?P<first>[0-9]{1,18})(?:-(?P<last>[0-9]{1,18}))?(?::(?P<step>[0-9]{1,9}))?")
-#: A number, or the first of a range of them such as ``2-4`` nodes, or ``1@00:10:00``.
-_FIRST_NUMBER = re.compile(r"([0-9]{1,18})(?:[-@].*)?")
 _PIECE = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]|,|.", re.DOTALL)
 _HOSTS = "hosts"
 #: TRES that are no resource of nodes: prices, counts of nodes, what is measured.
@@ -26,7 +24,7 @@ UNCOUNTED = frozenset({"billing", "node", "energy", "pages", "vmem", "fs/disk"})
 
 
 def number(value: Any) -> float | None:
-    """Return a number, plain or wrapped as Slurm's JSON has it, or as its text; None for none.
+    """Return a number, plain or wrapped as Slurm's JSON has it; None for none.
 
     >>> number(5), number({"set": True, "infinite": False, "number": 5}), number({"set": False, "number": 0})
     (5.0, 5.0, None)
@@ -38,9 +36,6 @@ def number(value: Any) -> float | None:
         value = value.get("number")
     if value is None:
         return None
-    match = _FIRST_NUMBER.fullmatch(value) if isinstance(value, str) else None
-    if match is not None:
-        value = int(match[1])
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise EntryError(f"{shown(value)} is no number")
     return float(value) if math.isfinite(value) else None
@@ -203,7 +198,7 @@ def words_at(entry: Record, key: str) -> Names:
 
 def time_of(value: Any) -> str | None:
     """Return seconds since 1970 as a time."""
-    seconds = number(value) if not isinstance(value, str) else None
+    seconds = number(value)
     if seconds is None or not 0 < seconds < 2**35:
-        return value if isinstance(value, str) and value else None
+        return None
     return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Unpack
 
 import pandas as pd
 
-from fairlp import Allocation, Instance, formulations
+from fairlp import Allocation, Instance
 from fairlp.errors import InstanceError
-from fairlp.toolkit import lists
-
-from ..dues.past import fair_with_past
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,14 +35,6 @@ class Snapshot:
         leaves out or interprets.
     scheduler : str
         ``kubernetes``, ``slurm`` or ``yarn``.
-    shares : DataFrame
-        Of cohorts and queues with quotas, by ``queue``: ``nominal``, the quotas of the queue and of
-        what lends to it, ``borrowed``, what is admitted beyond them, and ``lendable``, what its
-        cohort could have, as dominant shares of the pool (NaN of a root cohort and of a queue in
-        none, which borrow nothing); ``weighted_share``, the dominant resource share of what is
-        admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
-        and ``told``, the same as Kueue prints it. Of Slurm's accounts and users: the decayed
-        ``usage`` and the ``fairshare`` factor of ``sshare``.
     tenants : Series
         The tenant of each user: the Slurm or YARN user, the ClusterQueue, the Volcano queue or the
         namespace whom the scheduler promises a share. A user of the instance is a part of a tenant:
@@ -90,10 +78,6 @@ class Snapshot:
     plugin : str
         The plugin of Volcano that shares among its queues: ``capacity``, ``proportion`` or ``drf``
         (by an annotated hierarchy); empty for none.
-    history : Series
-        By user, its past: the level (dominant share over weight) of its decayed use, times
-        half-lives. With ``half_life=1`` it is a state of :func:`fairlp.allocate`. Empty where the
-        dump says nothing of past use.
     """
 
     instance: Instance
@@ -103,11 +87,9 @@ class Snapshot:
     scheduler: str
     held: pd.DataFrame
     hidden: pd.Series[float]
-    shares: pd.DataFrame
     tenants: pd.Series[str]
     jobs: pd.Series[int]
     plugin: str
-    history: pd.Series[float]
     waiting_jobs: pd.DataFrame
     asleep: pd.Series[str]
     kept: pd.Series[str]
@@ -122,34 +104,10 @@ class Snapshot:
     time: pd.Timestamp = pd.NaT  # type: ignore[assignment]
     files: tuple[str, ...] = ()
 
-    @lists(formulations.options.FairTasksOptions)
-    def fair_with_past(
-        self, **options: Unpack[formulations.options.FairTasksOptions]
-    ) -> Allocation | None:
-        """Return the fair tasks of the next half-life, past use counted; None without a past.
-
-        Parameters
-        ----------
-        **options
-            As for :func:`fairlp.allocate`; the mechanism is ``h-drf-counted``.
-
-        Returns
-        -------
-        Allocation or None
-        """
-        if self.history.empty:
-            return None
-        return fair_with_past(self.observed.instance, self.history, **options)
-
     def __repr__(self) -> str:
-        running = self.observed.tasks_array.sum()
-        waiting = self.waiting["tasks"].sum()
-        held = f", {self.held['tasks'].sum()} may not run yet" if len(self.held) else ""
         return (
             f"<Snapshot of {self.scheduler}: {len(self.instance.users)} users, "
-            f"{len(self.instance.servers)} servers, "
-            f"{running:g} tasks run, {waiting} wait{held}, {len(self.not_understood)} lines not "
-            "understood>"
+            f"{len(self.instance.servers)} servers>"
         )
 
 

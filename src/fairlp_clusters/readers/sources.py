@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +39,8 @@ _KEYS = {
     ),
     "yarn": ("apps", "scheduler", "properties", "property", "clusterInfo"),
 }
-#: How ``scontrol show config`` begins.
-SLURM_CONFIG = "Configuration data as of"
-#: How records of ``scontrol show …`` begin, as text.
-SLURM_RECORDS = ("NodeName=", "JobId=", "LicenseName=", "PartitionName=")
+#: The first lines of records of ``scontrol show …`` and of tables of accounts, which are not read.
+_SLURM_TEXT = re.compile(r"^(?:NodeName|JobId|LicenseName)=|\bAccount(?:\||\s+User\b)")
 #: The elements at the top of settings of YARN, as XML.
 _YARN_XML = re.compile(r"<(configuration|allocations)[\s>/]")
 #: So many letters at the beginning of a file tell what XML it is,
@@ -125,11 +119,6 @@ def is_xml(text: str) -> bool:
     return text.lstrip()[:1] == "<"
 
 
-def is_slurm_qos(text: str) -> bool:
-    """Whether a text is a table of QOS, as ``sacctmgr show qos --parsable2`` prints it."""
-    return {"Name", "Preempt"} <= set(text.lstrip("\n").partition("\n")[0].strip().split("|"))
-
-
 def scheduler_of(path: Path) -> str | None:
     """Return the scheduler whose tools wrote a file, None where its content does not show it.
 
@@ -145,9 +134,7 @@ def scheduler_of(path: Path) -> str | None:
         header = text.lstrip("\n").partition("\n")[0]
         if header.startswith(("apiVersion:", "---")):
             return "kubernetes"  # YAML, whose reader says what to print instead
-        if header.startswith((SLURM_CONFIG, *SLURM_RECORDS)) or is_slurm_qos(text):
-            return "slurm"
-        return "slurm" if "|" in header and "Account" in header else None
+        return "slurm" if _SLURM_TEXT.search(header) else None
     for key, value in members(text, path):
         if key == "nodes" and isinstance(value, dict) and ("node" in value or not value):
             return "yarn"
@@ -165,15 +152,21 @@ def is_dump(path: str | Path) -> bool:
     if not str(path) or not is_readable or source.suffix.lower() in (".yaml", ".yml"):
         return False
     files = [source] if source.is_file() else [file for file in source.iterdir() if file.is_file()]
-    return any(_is_of_scheduler(file) for file in sorted(files) if not file.name.startswith("."))
+    return any(scheduler_or_none(file) for file in sorted(files) if not file.name.startswith("."))
 
 
-def _is_of_scheduler(path: Path) -> bool:
-    """Whether a scheduler wrote a file; not where it cannot be read, which its reader reports."""
+#: Suffixes of tables, which no scheduler's tools write; traces have very large ones.
+_TABLES = (".csv", ".csv.gz")
+
+
+def scheduler_or_none(path: Path) -> str | None:
+    """Return the scheduler of a file, None where it cannot be read, too; tables are not opened."""
+    if path.name.lower().endswith(_TABLES):
+        return None
     try:
-        return scheduler_of(path) is not None
+        return scheduler_of_beginning(path)
     except FileFormatError:
-        return False
+        return None
 
 
 #: The first key of a document of JSON.
@@ -191,11 +184,17 @@ def scheduler_of_beginning(path: Path) -> str | None:
     return (_SCHEDULERS.get(match[1].decode()) if match else None) or scheduler_of(path)
 
 
-_OF_JOBS = "squeue --json (or scontrol show job -d)"
-_OF_NODES = "scontrol show nodes --json (or scontrol show node)"
+_OF_JOBS = "squeue --json"
+_OF_NODES = "scontrol show nodes --json"
+OF_ACCOUNTS = "sacctmgr show assoc --json"
 #: The first letters of tables for people, and the command that prints the same for programs.
 _FOR_PEOPLE = {
     "JOBID": _OF_JOBS,
+    "JobId=": _OF_JOBS,
+    "NodeName=": _OF_NODES,
+    "LicenseName=": "scontrol show licenses --json",
+    "Account": OF_ACCOUNTS,
+    "Cluster": OF_ACCOUNTS,
     "ACCOUNT|": _OF_JOBS,
     "PARTITION": _OF_NODES,
     "NODELIST": _OF_NODES,
@@ -207,7 +206,7 @@ _FOR_PEOPLE = {
 
 
 def advice(path: Path) -> str:
-    """Return what to print in place of a table for people; empty for a file of another kind."""
+    """Return what to print in place of a table for people; empty for a text of another kind."""
     start = read_text(path).lstrip()[:80]
     for prefix, command in _FOR_PEOPLE.items():
         if start.startswith(prefix):
@@ -223,7 +222,7 @@ def members(text: str, path: Path) -> Iterator[tuple[str, Any]]:
     """
     try:
         position = _skip_blanks(text, 0)
-        decode = _decoder(text)
+        decode = _decode if _has_long_number(text) else _decode_short_numbers
         while position < len(text):
             if text[position] == "[":
                 position = yield from _entries(text, position, "", decode)
@@ -279,13 +278,6 @@ def _object(text: str, position: int, decode: Decode) -> Generator[tuple[str, An
         if _expect(text, position, ",}") == "}":
             return position + 1
         position = _skip_blanks(text, position + 1)
-
-
-def _decoder(text: str) -> Decode:
-    """Return what reads the entries of lists in a text."""
-    decode = _decode if _has_long_number(text) else _decode_short_numbers
-    memory = _MEMORY.get()
-    return decode if memory is None else partial(memory.decoded, decode)
 
 
 def _entries(
@@ -353,87 +345,3 @@ _MANY_DIGITS = re.compile(r"[0-9]{9}")
 def _has_long_number(text: str) -> bool:
     """Whether a text may have a whole number of 200 digits or more."""
     return _MANY_DIGITS.search(text[::_STEP]) is not None
-
-
-# Several dumps of one cluster: most entries are the same in the next.
-
-
-class KeptEntry(Record):
-    """An entry of a list, and what its reader made of it where the same holds in every dump."""
-
-    result: Any = None
-
-    def keep(self, result: Any) -> None:
-        """Keep the result for the next dump; of the entry itself only its kind is read again."""
-        self.result = result
-        kind = self.get("kind")
-        self.clear()
-        self["kind"] = kind
-
-
-class KnownEntries:
-    """Entries of the dump before: where the text of one stands again, it is not read again.
-
-    Only entries with a result are kept.
-    """
-
-    def __init__(self) -> None:
-        self._before: list[tuple[str, KeptEntry]] = []
-        self._now: list[tuple[str, KeptEntry]] = []
-        self._position_of: dict[str, int] = {}
-        self._next = 0
-        self._latest: tuple[str, KeptEntry] | None = None
-
-    @contextmanager
-    def of_next_dump(self) -> Iterator[None]:
-        """Read what is inside with the entries of the dump before."""
-        self._before = self._now
-        self._position_of = {text: k for k, (text, _) in enumerate(self._before)}
-        self._now = []
-        self._next = 0
-        token = _MEMORY.set(self)
-        collects = gc.isenabled()
-        gc.disable()  # entries are trees: the search for cycles among them only takes time
-        try:
-            yield
-        finally:
-            self._put_latest()
-            _MEMORY.reset(token)
-            if collects:
-                gc.enable()
-
-    def decoded(self, decode: Decode, text: str, position: int) -> tuple[Any, int]:
-        """Return the value at a position and where it ends.
-
-        The next entry is the one that came next before, or the one after it. A mapping ends with its
-        own bracket, so that a text that begins with one has it.
-        """
-        self._put_latest()
-        for known in self._before[self._next : self._next + 2]:
-            if text.startswith(known[0], position):
-                return self._again(known), position + len(known[0])
-        value, end = decode(text, position)
-        if not isinstance(value, dict):
-            return value, end
-        entry_text = text[position:end]
-        k = self._position_of.get(entry_text)
-        if k is not None:
-            return self._again(self._before[k]), end
-        entry = KeptEntry(value)
-        self._latest = (entry_text, entry)
-        return entry, end
-
-    def _again(self, known: tuple[str, KeptEntry]) -> KeptEntry:
-        """Return an entry of before, and expect the one behind it."""
-        self._latest = known
-        self._next = self._position_of[known[0]] + 1
-        return known[1]
-
-    def _put_latest(self) -> None:
-        """Keep the latest entry, which is read now, if it has a result."""
-        if self._latest is not None and self._latest[1].result is not None:
-            self._now.append(self._latest)
-        self._latest = None
-
-
-_MEMORY: ContextVar[KnownEntries | None] = ContextVar("memory", default=None)

@@ -248,7 +248,7 @@ class Volcano:
                 owner="/".join(owner_of(manifest)),
                 demand=demand_of(demand),
                 since=since_of(manifest),
-                annotations={_GROUP_NAMES[0]: name},
+                marks={_GROUP_NAMES[0]: name},
                 scheduler="volcano",
                 tasks=least,
             )
@@ -302,13 +302,8 @@ class Volcano:
 
     def _group_of(self, pod: Pod) -> Key:
         """Return namespace and name of the PodGroup that a pod names; an empty name for none."""
-        names = (str(pod.annotations[key]) for key in _GROUP_NAMES if pod.annotations.get(key))
-        return pod.namespace, next(names, "")
-
-    def annotations_of(self, pod: Pod) -> Record:
-        """Return the annotations and labels of a pod that name its queue or group."""
-        texts = {**pod.labels, **pod.annotations}
-        return {key: texts[key] for key in (*_QUEUE_NAMES, *_GROUP_NAMES) if key in texts}
+        names = [pod.marks.get(key) for key in _GROUP_NAMES]
+        return pod.namespace, next(filter(None, names), "")
 
     def queue_of(self, pod: Pod) -> str | None:
         """Return the path of a pod's queue, None where it is in none."""
@@ -329,9 +324,9 @@ class Volcano:
 
     def _queue_name(self, pod: Pod) -> str | None:
         """Return the queue that a pod names, or that of its group; Volcano's own pods have one."""
-        for key in _QUEUE_NAMES:
-            if pod.annotations.get(key):
-                return str(pod.annotations[key])
+        names = filter(None, (pod.marks.get(key) for key in _QUEUE_NAMES))
+        if name := next(names, ""):
+            return name
         group = self._groups.get(self._group_of(pod))
         if group is not None and group.queue is not None:
             return group.queue
@@ -397,17 +392,15 @@ class Volcano:
             return
         plugin, reason = self._plugin
         cluster.plugin = plugin
-        deserved: Table = {}
         guaranteed: Table = {}
         if plugin == CAPACITY:
-            deserved = guaranteed = {
+            guaranteed = {
                 self._path(name): largest_amounts(queue.deserved, queue.guarantee)
                 for name, queue in self._queues.items()
                 if queue.deserved
             }
         elif plugin == PROPORTION:
-            deserved, guaranteed = self._deserved_in_proportion(cluster)
-        cluster.deserved |= deserved
+            guaranteed = self._deserved_in_proportion(cluster)
         for path, amounts in guaranteed.items():
             row = cluster.queue(path)
             guarantee = row.get("guarantee", {})
@@ -424,8 +417,8 @@ class Volcano:
             action += "; spec.deserved does not count"
         self._note("", "queues of Volcano", f"{message} ({reason})", action)
 
-    def _deserved_in_proportion(self, cluster: Cluster) -> tuple[Table, Table]:
-        """Return what the proportion plugin lets each queue with pods deserve, and what fits of it.
+    def _deserved_in_proportion(self, cluster: Cluster) -> Table:
+        """Return what fits of what the proportion plugin lets each queue with pods deserve.
 
         A queue above others has what they deserve, too, which the plugin does not add up.
         """
@@ -451,7 +444,7 @@ class Volcano:
         total = {resource: max(amount, 0.0) for resource, amount in total.items()}
 
         deserved = in_proportion(total, claims)
-        return _with_queues_above(deserved), _with_queues_above(fitting(total, deserved, claims))
+        return _with_queues_above(fitting(total, deserved, claims))
 
     def _put_weights(self, cluster: Cluster, path: str, queue: _Queue) -> None:
         """Put the weights of a queue on the last steps of its path, where none are set."""

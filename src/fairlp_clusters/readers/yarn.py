@@ -1,27 +1,26 @@
 """YARN: ``ws/v1/cluster/scheduler``, ``nodes`` and ``apps`` of the ResourceManager, as JSON.
 
-It lists the amounts of an application by partition, and not by node: the nodes of a partition are
-one server of the instance.
+It does not say on which nodes an application runs: they are one server of the instance. Partitions
+of nodes (labels) are not read: a dump that has some has no verdict.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
-from fairlp import queues
 from fairlp.errors import quoted
 from fairlp.toolkit import read_text
 
 from .cluster import (
-    MOST_COUNTED,
     Cluster,
     Demand,
     EntryError,
@@ -31,6 +30,7 @@ from .cluster import (
     Request,
     Where,
     add_amounts,
+    count_at,
     demand_of,
     list_at,
     mapping_at,
@@ -41,22 +41,19 @@ from .cluster import (
 from .pods import GOING_NODES
 from .rows import Allowed
 from .sources import END, is_xml, members
-from .yarn_queues import (
-    VCORES,
-    Resources,
-    UserLimit,
-    YarnQueues,
-    counted,
-    entries,
-    partition_name,
-    resources_of,
-)
-from .yarn_settings import CAPACITY, MEMORY, PREEMPTION, SCHEDULER_CLASS, YarnSettings
+from .yarn_queues import CAPACITY, MEMORY, VCORES, Resources, YarnQueues, entries, resources_of
 
 _UNITS = {VCORES: "", MEMORY: "MiB"}
 _WORKS = ("RUNNING", "DECOMMISSIONING")
 _WAITS = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
 _ANY = "*"
+#: What YARN prints in place of no label.
+_NO_LABEL = ("", "<DEFAULT_PARTITION>", "<Not set>", "DEFAULT_PARTITION")
+#: The server that stands for all nodes.
+_NODES = "nodes"
+#: The setting of which resources count, and Hadoop's values of it; the first is the default.
+_CALCULATOR = "yarn.scheduler.capacity.resource-calculator"
+_CALCULATORS = ("DefaultResourceCalculator", "DominantResourceCalculator")
 #: What diagnostics say of an application whose master may not start by a limit on masters
 #: (SchedulerApplicationAttempt, CSAMContainerLaunchDiagnosticsConstants).
 _HELD = re.compile(r"not (?:yet )?activated|AM resource limit exceeded", re.IGNORECASE)
@@ -66,34 +63,22 @@ _DETAILS = re.compile(r"Details\s*:|Last Node which was processed")
 _LONGEST_MESSAGE = 300
 
 
-class _Application(NamedTuple):
-    """An application: its record, its queue, and the containers that run and wait, by partition."""
-
-    entry: Record
-    where: Where
-    queue: str
-    running: list[tuple[str, Resources]]
-    waiting: list[tuple[int, Demand, str]]
-
-
 class YarnReader:
     """Reads nodes and applications, and then puts applications where queues are known."""
 
     def __init__(self) -> None:
         self.cluster = Cluster("yarn", _UNITS)
         self.note = self.cluster.notes.add
-        self.settings = YarnSettings()
+        self.calculator = ""
         self.schedulers: list[tuple[Record, str]] = []
-        self.capacities: dict[str, Resources] = {}  # by partition
-        self.pieces: dict[str, list[Resources]] = defaultdict(list)  # free on each node
+        self.capacity: Resources = {}
+        self.pieces: list[Resources] = []  # free on each node
         self.node_use: Resources = {}  # as nodes report it
+        self.application_use: Resources = {}
         self.applications: dict[str, tuple[Record, str]] = {}
         self.nodes: set[str] = set()
         self.nodes_of_state: Counter[str] = Counter()
-        self.going: set[str] = set()  # partitions with nodes that take no new containers
-        #: Of queues that stand for one user: its limit, and what the user has.
-        self.user_limits: dict[str, UserLimit] = {}
-        self.use_of_users: dict[str, Resources] = defaultdict(dict)
+        self.labels: set[str] = set()
 
     def read(self, path: Path) -> None:
         """Read a file: an answer of the ResourceManager, or settings."""
@@ -102,7 +87,7 @@ class YarnReader:
         text = read_text(path)
         if is_xml(text):
             with notes.noting(path.name, "the file"):
-                self.settings.read_xml(text, path.name)
+                self._read_xml(text)
             return
         for key, value in members(text, path):
             with notes.noting(path.name, key):
@@ -113,20 +98,29 @@ class YarnReader:
                 elif key == "scheduler":
                     self.schedulers.append((mapping_at(value, "schedulerInfo"), path.name))
                 elif key == "clusterInfo":
-                    self.cluster.version = next(
-                        filter(
-                            None,
-                            (
-                                text_at(value, name)
-                                for name in ("resourceManagerVersion", "hadoopVersion")
-                            ),
-                        ),
-                        "",
-                    )
-                elif key in ("properties", "property"):
-                    self.settings.read_properties(entries(value, ""), path.name)
+                    self.cluster.version = text_at(value, "resourceManagerVersion")
+                elif key in ("properties", "property"):  # of /conf, of scheduler-conf
+                    for entry in map(mapping_at, entries(value, "")):
+                        name = text_at(entry, "key") or text_at(entry, "name")
+                        self._read_setting(name, str(entry.get("value", "")))
                 elif key != END:
                     self.note(path.name, f"key {quoted(key)}", "it is not read")
+
+    def _read_xml(self, text: str) -> None:
+        """Read settings (capacity-scheduler.xml)."""
+        if "<!DOCTYPE" in text or "<!ENTITY" in text:
+            raise EntryError("it defines a type or entities of its own, which settings do not")
+        try:
+            root = ElementTree.fromstring(text)
+        except (ElementTree.ParseError, ValueError) as error:
+            raise EntryError(f"it is no XML: {error}") from None
+        for element in root.iter("property"):
+            self._read_setting(element.findtext("name"), element.findtext("value"))
+
+    def _read_setting(self, name: str | None, value: str | None) -> None:
+        """Read which resources count; the first file that says so is taken."""
+        if name == _CALCULATOR and value:
+            self.calculator = self.calculator or value.strip().rpartition(".")[2]
 
     def _read_node(self, entry: Record, file: str) -> None:
         name = text_at(entry, "id")
@@ -153,25 +147,14 @@ class YarnReader:
         )
         if not used and not free:
             raise EntryError("it has no amounts")
-        labels = list_at(entry, "nodeLabels")
-        partition = str(labels[0]) if labels else ""
-        if len(labels) > 1:
-            self.note(
-                *where, f"labels {labels[1:]!r}", "left out: a node is of its first partition"
-            )
+        self.labels.update(map(str, list_at(entry, "nodeLabels")))
         if state == "DECOMMISSIONING":
-            self.note(
-                *where,
-                "it takes no new containers (DECOMMISSIONING)",
-                "it counts with what it runs",
-            )
-            free = {}
-            self.going.add(partition)
+            message = "it takes no new containers (DECOMMISSIONING)"
+            self.note(*where, message, "it counts with what it runs")
         else:
-            self.pieces[partition].append(free)
-        capacity = self.capacities.setdefault(partition, {})
-        add_amounts(capacity, used)
-        add_amounts(capacity, free)
+            self.pieces.append(free)
+            add_amounts(self.capacity, free)
+        add_amounts(self.capacity, used)
         add_amounts(self.node_use, used)
 
     def _read_application(self, entry: Record, file: str) -> None:
@@ -189,213 +172,136 @@ class YarnReader:
         """Return the cluster, and the function that says where its containers may be."""
         cluster = self.cluster
         self.queues = self._read_schedulers()
-
-        # A server for each partition, since the dump lists no containers by node.
-        for label, amounts in self.capacities.items():
-            capacity = {resource: float(amount) for resource, amount in amounts.items()}
-            cluster.add(
-                Node(
-                    partition_name(label),
-                    capacity,
-                    {"partition": label},
-                    pieces=tuple(self._piece(free) for free in self.pieces[label]),
-                )
-            )
-        if not cluster.nodes and self.nodes_of_state:
+        self.queues.fill(cluster)
+        if self.nodes:
+            pieces = [
+                {resource: max(amount, 0) for resource, amount in self.queues.counted(free).items()}
+                for free in self.pieces
+            ]
+            cluster.add(Node(_NODES, self.queues.counted(self.capacity), pieces=tuple(pieces)))
+            message = "the dump does not say on which nodes containers run"
+            self.note("", f"{len(self.nodes)} nodes", message, "they are one server")
+        elif self.nodes_of_state:
             states = ", ".join(f"{n} {state}" for state, n in self.nodes_of_state.items())
             cluster.no_nodes = f"{self.nodes_of_state.total()} nodes, none RUNNING ({states})"
-        if cluster.nodes:
-            cluster.note(
-                "",
-                f"{len(self.nodes)} nodes",
-                "the dump does not say on which nodes containers run",
-                "the nodes of a partition are one server",
-            )
-
-        applications = []
         for name, (entry, file) in self.applications.items():
             where = file, f"application {name!r}"
             with cluster.notes.noting(*where):
-                applications.append(self._read_use(entry, where))
-        self.queues.fill(cluster)
-
-        application_use: Resources = {}
-        for application in applications:
-            with cluster.notes.noting(*application.where):
-                self._place(application, application_use)
-        self._note_other_use(application_use)
-        self._note_used_up_limits()
-        cluster.preemption = "; ".join(
-            f"{place}: {value}" for value, place in filter(None, map(self.settings.get, PREEMPTION))
-        )
-
-        partitions = [str(node.attributes["partition"]) for node in cluster.nodes.values()]
-        return cluster, lambda place: np.array([label == place for label in partitions], dtype=bool)
+                self._place(entry, where)
+        self._note_other_use()
+        labels = sorted(self.labels.difference(_NO_LABEL))
+        if labels:
+            cluster.no_verdict = "fairlp does not read YARN's node labels, and the dump has some"
+            self.note("", f"node labels {labels!r}", "they are not read", "all nodes count alike")
+        return cluster, lambda place: np.ones(len(cluster.nodes), dtype=bool)
 
     def _read_schedulers(self) -> YarnQueues:
-        """Read the queues with the resources that count."""
-        counts = self.settings.counted()
-        if not counts.is_known:
-            message = f"resources are counted by {counts.setting}, which is not known"
-            self.note("", "the resources", message, "all count")
-        others = {resource for amounts in self.capacities.values() for resource in amounts}
-        for resource in sorted(others - {MEMORY} if counts.memory_only else ()):
-            message = f"only memory counts, by {counts.setting}"
+        """Read the queues with the resources that count; of another scheduler there is no verdict."""
+        calculator = self.calculator or _CALCULATORS[0]
+        memory_only = calculator == _CALCULATORS[0]
+        if calculator not in _CALCULATORS:
+            self.cluster.no_verdict = f"resources are counted by {calculator!r}, which is not known"
+        for resource in sorted(set(self.capacity) - {MEMORY} if memory_only else ()):
+            default = "" if self.calculator else f" (the default: {_CALCULATOR} is not in the dump)"
+            message = f"only memory counts, by {calculator}{default}"
             self.note("", f"resource {resource!r}", message)
-        self.node_use = counted(self.node_use, counts.memory_only)
-        for partition, amounts in self.capacities.items():
-            self.capacities[partition] = counted(amounts, counts.memory_only)
 
-        queues = YarnQueues(self.cluster.notes, self.settings, self.capacities, counts.memory_only)
-        setting = self.settings.get(SCHEDULER_CLASS)
-        if setting is not None:
-            self._require_capacity_scheduler(setting.value.rpartition(".")[2])
+        queues = YarnQueues(self.cluster.notes, self.capacity, memory_only)
+        if not self.schedulers:
+            self.cluster.no_verdict = "the queues are not in the dump (ws/v1/cluster/scheduler)"
         for info, file in self.schedulers:
+            kind = text_at(info, "type")
+            if kind != CAPACITY:
+                self.cluster.no_verdict = (
+                    f"containers are scheduled by {kind!r}; of YARN's schedulers fairlp reads the "
+                    f"{CAPACITY} alone"
+                )
+                continue
             with self.cluster.notes.noting(file, "scheduler"):
-                self._require_capacity_scheduler(text_at(info, "type"))
                 queues.read(info, file)
         return queues
 
-    def _require_capacity_scheduler(self, kind: str) -> None:
-        """Leave a dump of another scheduler of YARN without a verdict."""
-        if kind.lower() != CAPACITY.lower():
-            self.cluster.no_verdict = (
-                f"containers are scheduled by {kind!r}; of YARN's schedulers fairlp reads the "
-                f"{CAPACITY} alone"
-            )
-
-    def _piece(self, free: Resources) -> dict[str, float]:
-        """Return the amounts that are free on a node, of the resources that count."""
-        return {
-            resource: float(max(amount, 0))
-            for resource, amount in self.queues.counted(free).items()
-        }
-
-    def _note_used_up_limits(self) -> None:
-        """Note the limits of users that are used up."""
-        for path, used in self.use_of_users.items():
-            limit = self.user_limits[path]
-            for resource, amount in limit.amounts.items():
-                if used.get(resource, 0) >= amount:
-                    user = path.rpartition("/")[2]
-                    unit = f"{_UNITS[MEMORY]} of {MEMORY}" if resource == MEMORY else resource
-                    words = f"the {limit.name} stops {user}: {used[resource]} of {amount:g} {unit} in use"
-                    self.cluster.limits_reached[f"{limit.name}, user {user}"] = words
-
-    def _note_other_use(self, application_use: Resources) -> None:
+    def _note_other_use(self) -> None:
         """Note resources of which nodes and applications report different use."""
-        if not self.nodes:
-            return
-        for resource in sorted({*application_use, *self.node_use}):
-            by_nodes = self.node_use.get(resource, 0)
-            by_applications = application_use.get(resource, 0)
-            if by_nodes != by_applications:
+        by_nodes = self.queues.counted(self.node_use)
+        for resource in sorted({*self.application_use, *by_nodes} if self.nodes else ()):
+            use = [amounts.get(resource, 0) for amounts in (by_nodes, self.application_use)]
+            if use[0] != use[1]:
                 self.note(
                     "",
                     f"resource {resource!r}",
-                    f"nodes say that {by_nodes} are in use, applications {by_applications}",
+                    f"nodes say that {use[0]} are in use, applications {use[1]}",
                     "what applications say is what is observed",
                 )
 
-    def _read_use(self, entry: Record, where: Where) -> _Application:
-        """Return an application with what it has and waits for, and remember its partitions."""
+    def _place(self, entry: Record, where: Where) -> None:
+        """Count the containers of an application."""
         queue = self.queues.path(text_at(entry, "queue"), where)
-        running = list(self._allocated(entry))
-        waiting = list(self._requests(entry))
-
-        partitions = {partition for partition, _ in running} | {of for *_, of in waiting}
-        partitions &= set(self.capacities)
-        for path in queues.lineage(queue):
-            self.queues.partitions_of.setdefault(path, set()).update(partitions)
-        return _Application(entry, where, queue, running, waiting)
-
-    def _place(self, application: _Application, application_use: Resources) -> None:
-        """Count the containers of an application, and add its amounts to ``application_use``."""
-        entry, where, queue, running, waiting_containers = application
         user = text_at(entry, "user")
-        priority = entry.get("priority")
-        if type(priority) is not int:
-            priority = None
-
-        containers = max(value_at(entry, "runningContainers", kind=int, default=0), 0)
-        for partition, amounts in running:
-            add_amounts(application_use, amounts)
+        amounts = self._allocated(entry)
+        requests = list(self._requests(entry))
+        if amounts:
+            add_amounts(self.application_use, amounts)
+            containers = max(value_at(entry, "runningContainers", kind=int, default=0), 0)
             parts = containers
             if not parts or any(amount % parts for amount in amounts.values()):
                 parts = math.gcd(*amounts.values())
                 message = f"its {containers} containers are not alike"
                 self.note(*where, message, "it counts as equal parts of what it has")
             demand = demand_of({resource: amount // parts for resource, amount in amounts.items()})
-            container = self._leaf(queue, user, partition, demand)
-            if container.queue in self.user_limits:
-                add_amounts(self.use_of_users[container.queue], amounts)
-            self.cluster.run(container, partition_name(partition), where, parts)
+            self.cluster.run(self._leaf(queue, user, demand), _NODES, where, parts)
 
+        priority = entry.get("priority")
         message = _diagnostics(entry)
-        since = _time(entry.get("startedTime"))
+        request = Request(
+            priority if type(priority) is int else None,
+            message,
+            (GOING_NODES,) if self.nodes_of_state["DECOMMISSIONING"] else (),
+        )
         is_held = entry["state"] != "RUNNING" and _HELD.search(message) is not None
-        for count, demand, partition in waiting_containers:
-            leaf = self._leaf(queue, user, partition, demand)
+        if is_held and not requests:
+            requests = [(1, ())]
+        for count, demand in requests:
+            leaf = self._leaf(queue, user, demand)
             if is_held:
                 self.cluster.hold(leaf, count, message)
             else:
-                self.cluster.wait(
-                    leaf,
-                    count,
-                    since,
-                    Request(priority, message, (GOING_NODES,) if partition in self.going else ()),
-                )
-        if waiting_containers or entry["state"] == "RUNNING":
-            return
-        if is_held:
-            self.cluster.hold(self._leaf(queue, user, "", ()), 1, message)
-            return
-        message = f"it is {entry['state']}, and the dump does not say what it asks for"
-        self.note(*where, message)
+                self.cluster.wait(leaf, count, _time(entry.get("startedTime")), request)
+        if not requests and entry["state"] != "RUNNING":
+            self.note(*where, f"it is {entry['state']}, and the dump does not say what it asks for")
 
-    def _leaf(self, queue: str, user: str, partition: str, demand: Demand) -> Leaf:
+    def _leaf(self, queue: str, user: str, demand: Demand) -> Leaf:
         """Return the class of containers of a user; a user with a limit has a queue of its own."""
         name = f"{queue}/{user}" if queue else user
-        path = self.queues.path_in(queue, partition)
-        limit = self.queues.user_limit(queue, partition, user)
+        path = queue
+        limit = self.queues.user_limit(queue, user)
         if limit is not None:
-            queue_above = path
-            path = f"{path}/{name_in_path(user)}".lstrip("/")
-            self.cluster.queue(path).update(weight=1.0, cap=dict(limit.amounts))
-            self.user_limits[path] = limit
-            self.cluster.queues_of_owners[path] = queue_above
-        return Leaf(path, user, name, demand, partition, tenant=name)
+            path = f"{queue}/{name_in_path(user)}"
+            self.cluster.queue(path).update(weight=1.0, cap=limit)
+        return Leaf(path, user, name, demand, "", tenant=name)
 
-    def _allocated(self, entry: Record) -> Iterator[tuple[str, Resources]]:
-        """Yield the partitions in which an application has amounts, with these amounts."""
+    def _allocated(self, entry: Record) -> Resources:
+        """Return what an application has; the numbers by partition also have other resources."""
         total = resources_of(None, entry, ("allocatedMB", "allocatedVCores"))
-        information = mapping_at(entry, "resourceInfo")
-        usages = [
-            (text_at(usage, "partitionName"), resources_of(value_at(usage, "used")))
-            for usage in _listed(information, "resourceUsagesByPartition")
-        ]
+        self.labels.add(text_at(entry, "appNodeLabelExpression"))
         sums: Resources = dict.fromkeys(total, 0)
-        for _, amounts in usages:
-            add_amounts(sums, amounts)
+        for usage in _listed(mapping_at(entry, "resourceInfo"), "resourceUsagesByPartition"):
+            used = resources_of(value_at(usage, "used"))
+            add_amounts(sums, used)
+            if any(used.values()):
+                self.labels.add(text_at(usage, "partitionName"))
         if any(sums[resource] != amount for resource, amount in total.items()):
-            usages = [(text_at(entry, "appNodeLabelExpression"), total)]
-        for partition, amounts in usages:
-            counting = self.queues.counted(amounts).items()
-            if positive := {r: amount for r, amount in counting if amount > 0}:
-                yield _label(partition), positive
+            sums = total
+        return {r: amount for r, amount in self.queues.counted(sums).items() if amount > 0}
 
-    def _requests(self, entry: Record) -> Iterator[tuple[int, Demand, str]]:
-        """Yield count, demand and partition of the containers that an application waits for."""
+    def _requests(self, entry: Record) -> Iterator[tuple[int, Demand]]:
+        """Yield count and demand of the containers that an application waits for."""
         for request in _listed(entry, "resourceRequests"):
-            count = value_at(request, "numContainers", kind=int, default=0)
-            if count > MOST_COUNTED:
-                raise EntryError(f"numContainers is {count}; expected at most {MOST_COUNTED}")
+            count = count_at(request, "numContainers")
             if value_at(request, "resourceName", kind=str, default=_ANY) == _ANY and count > 0:
-                yield (
-                    count,
-                    demand_of(self.queues.counted(resources_of(mapping_at(request, "capability")))),
-                    _label(text_at(request, "nodeLabelExpression")),
-                )
+                self.labels.add(text_at(request, "nodeLabelExpression"))
+                amounts = resources_of(mapping_at(request, "capability"))
+                yield count, demand_of(self.queues.counted(amounts))
 
 
 def _listed(entry: Record, key: str) -> list[Any]:
@@ -409,11 +315,6 @@ def _diagnostics(entry: Record) -> str:
     text = _DETAILS.split(_TIME_BEFORE.sub("", text), maxsplit=1)[0]
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…"
-
-
-def _label(text: str) -> str:
-    """Return the partition of a label expression."""
-    return "" if text in ("<DEFAULT_PARTITION>", "<Not set>", "DEFAULT_PARTITION") else text
 
 
 def _time(value: Any) -> str | None:

@@ -1,12 +1,12 @@
 """The queues of YARN's capacity scheduler, as the ResourceManager prints them.
 
-It prints shares of the parent in percent, by partition.
+It prints shares of the parent in percent.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -27,9 +27,11 @@ from .cluster import (
     text_at,
     value_at,
 )
-from .yarn_settings import CAPACITY, MEMORY, ROOT, YarnSettings
 
+CAPACITY = "capacityScheduler"
+MEMORY = "memory"
 VCORES = "vcores"
+ROOT = "root"
 _NUMBER = (int, float)
 #: The sum of the percentages of siblings; a larger one is rounding.
 _HUNDRED = Fraction(100)
@@ -40,14 +42,10 @@ MOST_NESTED = 200
 
 
 class _Limits(NamedTuple):
-    """Guarantee and cap of a queue in a partition."""
+    """Guarantee and cap of a queue."""
 
     guarantee: Mapping[str, int | Fraction]
     cap: Mapping[str, int | Fraction]
-
-
-#: By partition; None for all partitions together.
-_LimitsByPartition = dict[str | None, _Limits]
 
 
 def entries(value: Any, name: str) -> list[Any]:
@@ -99,27 +97,14 @@ def resources_of(
     return {}  # −1 stands for an amount that is not known any more
 
 
-def counted(amounts: Resources, memory_only: bool) -> Resources:
-    """Return the amounts of the resources that count: all, or memory alone."""
-    return {r: amount for r, amount in amounts.items() if not memory_only or r == MEMORY}
-
-
 class _Users(NamedTuple):
-    """How much of a queue's capacity one user may have (negative: any), and where that stands.
+    """How much of a queue's capacity one user may have (negative: any).
 
     ``printed`` is what YARN itself prints as the limit of each user.
     """
 
     factor: float
-    place: str
     printed: dict[str, Resources]
-
-
-class UserLimit(NamedTuple):
-    """The amounts that one user of a queue may have, and the queue's name and factor."""
-
-    amounts: Floats
-    name: str
 
 
 class YarnQueues:
@@ -128,116 +113,75 @@ class YarnQueues:
     Parameters
     ----------
     notes : Notes
-    settings : YarnSettings
-    totals : mapping
-        Total capacity of each partition.
+    total : mapping
+        The capacity of all nodes.
     memory_only : bool
         Whether only memory counts.
     """
 
-    def __init__(
-        self,
-        notes: Notes,
-        settings: YarnSettings,
-        totals: dict[str, Resources],
-        memory_only: bool,
-    ) -> None:
+    def __init__(self, notes: Notes, total: Resources, memory_only: bool) -> None:
         self._note = notes.add
-        self._settings = settings
-        self._totals = totals
         self._memory_only = memory_only
-        self._everything: Resources = {}
-        for total in totals.values():
-            add_amounts(self._everything, total)
+        self._total = self.counted(total)
         self._weights: dict[str, float] = {}
-        self._limits: dict[str, _LimitsByPartition] = {}
+        self._limits: dict[str, _Limits] = {}
         self._leaves: dict[str, list[str]] = {}
         self._users: dict[str, _Users] = {}
-        #: The partitions in which the applications of a queue, or of one below it, run or wait.
-        self.partitions_of: dict[str, set[str]] = {}
 
     def counted(self, amounts: Resources) -> Resources:
-        """Return the amounts of the resources that count."""
-        return counted(amounts, self._memory_only)
+        """Return the amounts of the resources that count: all, or memory alone."""
+        return {r: amount for r, amount in amounts.items() if not self._memory_only or r == MEMORY}
 
     def _resources(self, value: Any) -> Resources:
         """Return the amounts of a resource object that count."""
         return self.counted(resources_of(value))
 
-    def _total(self, partition: str | None) -> Resources:
-        """Return the capacity of a partition; of all of them together for None."""
-        return self._everything if partition is None else self._totals.get(partition, {})
-
     def read(self, info: Record, file: str) -> None:
         """Read the queues of a scheduler."""
-        kind = text_at(info, "type")
-        if kind != CAPACITY:
-            raise EntryError(f"scheduler of type {kind!r}; expected {CAPACITY}")
-        partitions: set[str | None] = set(_partitions_below(info))
-        # Without labels, percentages are of all nodes.
-        partitions = {None} if partitions <= {""} else {"", *partitions}
-        whole = {name: _Limits(self._total(name), self._total(name)) for name in partitions}
-        self._read_children(info, "", whole, file)
+        self._read_children(info, "", _Limits(self._total, self._total), file)
 
-    def _read_children(
-        self, info: Any, path: str, parent_limits: _LimitsByPartition, file: str
-    ) -> None:
+    def _read_children(self, info: Any, path: str, limits: _Limits, file: str) -> None:
         """Read the queues below a queue."""
         if path.count("/") > MOST_NESTED:  # whatever Python's own limit is now
             raise RecursionError
         children = _children_of(info)
-        limits_of_children: list[_LimitsByPartition] = [{} for _ in children]
-        for partition, limits in parent_limits.items():
-            for child_limits, limit in zip(
-                limits_of_children,
-                self._limits_of_children(children, limits, partition),
-                strict=True,
-            ):
-                child_limits[partition] = limit
-
         for child, weight, limits_of_child in zip(
-            children, self._weights_by_amounts(children), limits_of_children, strict=True
+            children,
+            self._weights_by_amounts(children),
+            self._limits_of_children(children, limits),
+            strict=True,
         ):
             name = text_at(child, "queueName").rpartition(".")[2]
             child_path = f"{path}/{name_in_path(name)}".lstrip("/")
-            where = file, f"queue {child_path!r}"
-            self._weights[child_path] = weight or self._weight(child, where)
+            self._weights[child_path] = weight or self._weight(child, (file, child_path))
             self._limits[child_path] = limits_of_child
             self._leaves.setdefault(child_path.rpartition("/")[2], []).append(child_path)
-            self._note_unread(child, where)
             if not _children_of(child):
-                self._users[child_path] = self._users_of(child, child_path)
+                self._users[child_path] = self._users_of(child)
             self._read_children(child, child_path, limits_of_child, file)
 
-    def _limits_of_children(
-        self, children: list[Record], parent: _Limits, partition: str | None
-    ) -> list[_Limits]:
-        """Return guarantee and cap in a partition of the queues below a queue.
+    def _limits_of_children(self, children: list[Record], parent: _Limits) -> list[_Limits]:
+        """Return guarantee and cap of the queues below a queue.
 
         They are the amounts that YARN itself prints, where it does, else percentages of the parent's.
         """
-        listings = [child if not partition else _entry_of(child, partition) for child in children]
-        percentages = [_percent(listing, "capacity") for listing in listings]
+        percentages = [_percent(child, "capacity") for child in children]
         # Percentages are printed with few digits: their sum, and no rounding, is the whole.
         whole = max(sum(percentages, Fraction(0)), _HUNDRED)
-
         limits = []
-        for child, listing, percentage in zip(children, listings, percentages, strict=True):
+        for child, percentage in zip(children, percentages, strict=True):
             guarantee = _scaled(parent.guarantee, percentage / whole)
-            cap = _scaled(parent.cap, _percent(listing, "maxCapacity", 100) / _HUNDRED)
-            if "absoluteMaxCapacity" in listing:
-                cap = _scaled(
-                    self._total(partition), (_percent(listing, "absoluteMaxCapacity") / _HUNDRED)
-                )
+            cap = _scaled(parent.cap, _percent(child, "maxCapacity", 100) / _HUNDRED)
+            if "absoluteMaxCapacity" in child:
+                cap = _scaled(self._total, _percent(child, "absoluteMaxCapacity") / _HUNDRED)
             amounts = _Limits(guarantee, cap)
-            entry = _entry_of(child, partition or "")
+            entry = _amounts_of(child)
             effective = self._resources(value_at(entry, "effectiveMinResource"))
             if any(effective.values()):
                 amounts = amounts._replace(guarantee=effective)
                 if any(self._resources(value_at(entry, "configuredMinResource")).values()):
-                    amounts = amounts._replace(
-                        cap=self._resources(value_at(entry, "effectiveMaxResource"))
-                    )
+                    most = self._resources(value_at(entry, "effectiveMaxResource"))
+                    amounts = amounts._replace(cap=most)
             limits.append(amounts)
         return limits
 
@@ -250,7 +194,7 @@ class YarnQueues:
         amounts: list[Resources] = []
         total: Resources = {}
         for child in children:
-            entry = _entry_of(child, "")
+            entry = _amounts_of(child)
             configured = self._resources(value_at(entry, "configuredMinResource"))
             effective = self._resources(value_at(entry, "effectiveMinResource"))
             is_in_percent = _percent(child, "capacity") or _printed_weight(child) > 0
@@ -266,64 +210,46 @@ class YarnQueues:
         )
         return [None if part is None else float(part) for part in largest]
 
-    def _weight(self, queue: Record, where: Where) -> float:
+    def _weight(self, queue: Record, place: Key) -> float:
         """Return the weight of a queue: its percentage, or its weight where that is 0."""
         weight = float(_percent(queue, "capacity")) or _printed_weight(queue)
         if weight > 0:
             return weight
-        self._note(*where, "a capacity of 0", f"its weight is taken as {queues.LEAST_WEIGHT:g}")
+        file, path = place
+        action = f"its weight is taken as {queues.LEAST_WEIGHT:g}"
+        self._note(file, f"queue {path!r}", "a capacity of 0", action)
         return queues.LEAST_WEIGHT
 
-    def _users_of(self, queue: Record, path: str) -> _Users:
+    def _users_of(self, queue: Record) -> _Users:
         """Return what a queue of applications says of the limit of its users."""
-        factor = value_at(queue, "userLimitFactor", kind=_NUMBER)
-        place = ""
-        if factor is None:
-            factor, place = self._settings.user_limit_factor(path)
+        factor = value_at(queue, "userLimitFactor", kind=_NUMBER, default=1)
         users = [mapping_at(user) for user in entries(queue.get("users"), "user")]
         printed = {
             text_at(user, "username"): self._resources(value_at(user, "userResourceLimit"))
             for user in users
         }
-        return _Users(float(factor), place, printed)
+        return _Users(float(factor), printed)
 
-    def user_limit(self, path: str, partition: str, user: str) -> UserLimit | None:
-        """Return the limit of a user of a queue in a partition; None where none binds.
+    def user_limit(self, path: str, user: str) -> Floats | None:
+        """Return the amounts that a user of a queue may have; None where no limit binds.
 
-        It is the factor times the queue's capacity, as Hadoop's documentation has it ("a single
+        They are the factor times the queue's capacity, as Hadoop's documentation has it ("a single
         user can never take more than the queue's configured capacity irrespective of how idle the
         cluster is"), or what YARN itself prints where that is more: it rounds to whole containers.
         """
         users = self._users.get(path)
         if users is None or users.factor < 0:
             return None
-        row = self._row(path, None if None in self._limits[path] else partition)
-        printed = users.printed.get(user, {}) if not partition else {}
+        row = self._row(path)
+        printed = users.printed.get(user, {})
         caps = {
             resource: max(users.factor * guarantee, float(printed.get(resource, 0)))
             for resource, guarantee in row["guarantee"].items()
         }
-        caps_of_queue = {
-            **self._total(None if None in self._limits[path] else partition),
-            **row["cap"],
-        }
+        caps_of_queue = {**self._total, **row["cap"]}
         if all(cap >= caps_of_queue.get(resource, math.inf) for resource, cap in caps.items()):
             return None
-        factor = ", ".join(filter(None, [f"userLimitFactor {users.factor:g}", users.place]))
-        return UserLimit(caps, f"user limit of queue {path} ({factor})")
-
-    def _note_unread(self, queue: Record, where: Where) -> None:
-        """Note the state and the share of users of a queue, which do not count."""
-        state = value_at(queue, "state", kind=str, default="RUNNING")
-        if state != "RUNNING":
-            self._note(*where, f"its state is {state}", "left out: it counts as any other")
-        share = queue.get("userLimit")
-        if share not in (None, 100):
-            self._note(
-                *where,
-                f"its minimum-user-limit-percent is {share} (userLimit)",
-                "left out: users of a queue share it equally here",
-            )
+        return caps
 
     def path(self, queue: str, where: Where) -> str:
         """Return the path of an application's queue, given by its path or its last name."""
@@ -339,69 +265,27 @@ class YarnQueues:
         return path
 
     def fill(self, cluster: Cluster) -> None:
-        """Put weights, guarantees and caps on the queues of a cluster.
-
-        A queue has what it is guaranteed in the partitions in which it has applications. Where
-        these are several, its applications stand in queues of its own for each partition, which
-        have the guarantees.
-        """
+        """Put weights, guarantees and caps on the queues of a cluster."""
         for path, weight in self._weights.items():
-            queue = cluster.queue(path)
-            queue["weight"] = weight
-            applied = self.partitions_of.get(path, set())
-            partitions = {None} if None in self._limits[path] else applied or set(self._totals)
-            rows = {partition: self._row(path, partition) for partition in partitions}
-            if len(rows) == 1:
-                queue |= rows.popitem()[1]
-                continue
-            capped = {resource for row in rows.values() for resource in row["cap"]}
-            caps: Floats = {}
-            for partition, row in rows.items():  # without a cap it counts with its total
-                total = self._total(partition)
-                of_partition = {r: float(row["cap"].get(r, total.get(r, 0))) for r in capped}
-                add_amounts(caps, of_partition)
-            queue["cap"] = caps
-            for partition in sorted(applied if path in self._users else ()):
-                child = cluster.queue(self.path_in(path, partition))
-                child |= {"weight": 1.0, **rows[partition]}
+            cluster.queue(path).update(self._row(path), weight=weight)
 
-    def path_in(self, path: str, partition: str) -> str:
-        """Return the path of applications of a queue in a partition.
-
-        It is that of the queue, or, where limits are by partition and the queue has applications
-        in several, that of its part there.
-        """
-        has_limits = path in self._limits and None not in self._limits[path]
-        if has_limits and len(self.partitions_of[path]) > 1:
-            return f"{path}/{name_in_path(partition_name(partition))}"
-        return path
-
-    def _row(self, path: str, partition: str | None) -> Record:
-        """Return guarantee and cap of a queue in a partition."""
-        limits = self._limits[path].get(partition, _Limits({}, {}))
-        total = self._total(partition)
+    def _row(self, path: str) -> Record:
+        """Return guarantee and cap of a queue."""
+        limits = self._limits[path]
         return {
             "guarantee": {r: float(amount) for r, amount in limits.guarantee.items() if amount},
             "cap": {
                 resource: float(amount)
                 for resource, amount in limits.cap.items()
-                if amount < total.get(resource, math.inf)  # a cap of the whole limits nothing
+                if amount < self._total.get(resource, math.inf)  # one of the whole limits nothing
             },
         }
 
 
-def _partitions_below(info: Any) -> Iterator[str]:
-    """Yield the partitions of which a queue, or one below it, has a part."""
-    for entry in entries(value_at(info, "capacities"), "queueCapacitiesByPartition"):
-        yield text_at(entry, "partitionName")
-    for child in _children_of(info):
-        yield from _partitions_below(child)
-
-
-def _entry_of(queue: Record, partition: str) -> Record:
-    """Return what a queue lists of a partition; empty where it lists none."""
+def _amounts_of(queue: Record) -> Record:
+    """Return what a queue lists of its amounts; empty where it lists none."""
     for entry in entries(value_at(queue, "capacities"), "queueCapacitiesByPartition"):
-        if text_at(entry, "partitionName") == partition:
+        if not text_at(entry, "partitionName"):
             return mapping_at(entry)
     return {}
 
@@ -422,8 +306,3 @@ def _percent(queue: Record, key: str, default: float = 0.0) -> Fraction:
     if not 0 <= value <= 100:
         raise EntryError(f"{key} is {value!r}; expected a percentage")
     return Fraction(repr(value))
-
-
-def partition_name(label: str) -> str:
-    """Return the name of a partition's server."""
-    return f"nodes of {label!r}" if label else "nodes"

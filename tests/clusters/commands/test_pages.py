@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from io import StringIO
 from pathlib import Path
 
 import jsonschema
@@ -64,10 +63,7 @@ def test_an_audit_of_a_dump_says_who_has_what_and_who_holds_it(dump):
     text = run("audit", dump).stdout
     for phrase in (
         "dump: what runs now, beside what is fair by kueue",
-        "Queues, each with all below it",
-        "Users, the largest share first",
-        "ml/serve",
-        "whole cluster",
+        "Not fair: org/blue is 5 tasks short of its fair share",
     ):
         assert phrase in text
     (row,) = [
@@ -100,39 +96,14 @@ def test_the_exit_code_is_that_of_the_properties_that_were_asked_for(dump):
 
 @pytest.mark.slow
 def test_a_dump_for_programs(dump):
-    data = json.loads(run("audit", dump, "--json").stdout)
-    assert data["fair"] == "kueue"
-    tenants = {row["tenant"]: row for row in data["tenants"]}
-    assert tenants["org/blue"]["holders"] == {"org/red": 5000.0}
-    assert {name: row["owed"] for name, row in tenants.items()} == {"org/red": 0, "org/blue": 5}
-    assert {row["queue"] for row in data["queues"]} >= {"", "org", "org/red", "org/blue"}
-    tenants_csv = run("audit", dump, "--csv", "--table", "tenants").stdout
-    assert tenants_csv.startswith("tenant,")
-    assert (
-        next(row["holds"] for row in data["properties"] if row["property"] == "single-resource")
-        is None
-    )
-    csv = pd.read_csv(
-        StringIO(run("audit", dump, "--csv", "--table", "queues").stdout),
-        index_col=0,
-        keep_default_na=False,
-    )
-    expected = fairlp_clusters.fair_shares(dump, by="queue")
-    assert csv["tasks"].tolist() == expected["tasks"].tolist()
-    first = pd.read_csv(StringIO(tenants_csv)).set_index("tenant").loc["org/blue"]
-    assert first["holders"] == "org/red (5000.0)"
+    rows = json.loads(run("audit", dump, "--json").stdout)
+    assert next(row["holds"] for row in rows if row["property"] == "single-resource") is None
     assert run("audit", dump, "--csv").stdout.startswith("property,holds")
-    assert ": properties" not in run("audit", dump, "--table", "users").stdout
 
 
 def test_what_is_fair_can_be_chosen(dump):
     assert "fair by drfh" in run("audit", dump, "-m", "drfh").stdout
-    assert (
-        json.loads(run("audit", dump, "-m", "tsf", "--option", "count=borrowed", "--json").stdout)[
-            "fair"
-        ]
-        == "tsf"
-    )
+    assert "fair by tsf" in run("audit", dump, "-m", "tsf", "--option", "count=borrowed").stdout
 
 
 def test_an_instance_is_audited_as_before(cluster):
@@ -158,7 +129,6 @@ def test_an_instance_is_audited_as_before(cluster):
     ("command", "phrase"),
     [
         ("audit cluster.json", "give --allocation FILE or --mechanism NAME"),
-        ("audit cluster.json -m tsf --table users", "--table users is of a dump"),
         ("report cluster.json --weight org", "'org' is not of the form NAME=VALUE"),
         ("report cluster.json --weight org=two", "'two' is no number"),
         ("allocate cluster.json --level 1", "--level is of --table queues"),
@@ -255,10 +225,7 @@ def test_a_dump_comes_through_a_pipe_too(dump):
     file = next(path for path in [dump, *dump.rglob("*.json")] if path.is_file())
     result = CliRunner().invoke(app, ["audit", "-", "--json"], input=file.read_bytes())
     assert result.exit_code == 0, result.output
-    assert (
-        json.loads(result.stdout)["users"]
-        == json.loads(run("audit", dump, "--json").stdout)["users"]
-    )
+    assert json.loads(result.stdout) == json.loads(run("audit", dump, "--json").stdout)
 
 
 def test_a_report_is_not_called_what_it_is_not(folder_with_newcomers):
@@ -286,14 +253,7 @@ def test_what_runs_may_come_from_a_table_where_no_reader_knows_the_scheduler(clu
     expected = fairlp_clusters.fair_shares(instance, observed=np.array(observed, dtype=float))
     for file in ("running.csv", "wide.csv"):
         text = run("audit", cluster, "--allocation", file).stdout
-        assert (
-            "Users, the largest share first" in text
-            and "what runs now, beside what is fair by h-drf-counted" in text
-        )
-        table = run("audit", cluster, "--allocation", file, "--table", "users", "--csv").stdout
-        rows = pd.read_csv(StringIO(table), index_col=0)
-        assert rows["tasks"].to_dict() == expected["tasks"].to_dict()
-        np.testing.assert_allclose(rows["owed"].loc[expected.index], expected["owed"], rtol=1e-9)
+        assert "what runs now, beside what is fair by h-drf-counted" in text
         pd.testing.assert_frame_equal(
             fairlp_clusters.fair_shares(instance, observed=file), expected
         )

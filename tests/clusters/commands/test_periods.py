@@ -1,12 +1,10 @@
-"""Reports and audits of several dumps, and the verdict and exit codes of ``fairlp report``."""
+"""Reports of several dumps, and the verdict and exit codes of ``fairlp report``."""
 
 from __future__ import annotations
 
 import json
-from io import StringIO
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import fairlp_clusters
@@ -64,7 +62,7 @@ def test_every_says_how_far_apart_dumps_are(tmp_path):
         str(period_dumps.write(tmp_path / f"{day}.json", period_dumps.items(*A_FIRST)))
         for day in ("monday", "tuesday", "wednesday")
     ]
-    data = json.loads(run("audit", *paths, "--every", "24h", "--json").stdout)
+    data = json.loads(run("report", *paths, "--every", "24h", "--json").stdout)
     assert [row["hours"] for row in data["dumps"]] == [24, 24, 0]
     assert [row["dump"] for row in data["dumps"]] == [
         "monday.json",
@@ -76,24 +74,17 @@ def test_every_says_how_far_apart_dumps_are(tmp_path):
     )
 
 
-def test_an_audit_is_the_table_of_tenants(unfair):
+def test_json_has_the_tables_of_the_period(unfair):
+    data = json.loads(run("report", unfair, "--json").stdout)
     period = fairlp_clusters.period(unfair)
-    for arguments, table in (
-        ((), period.tenants),
-        (("--table", "tenants"), period.tenants),
-        (("--table", "times"), period.times),
-        (("--table", "dumps"), period.dumps),
-    ):
-        text = run("audit", unfair, "--csv", *arguments).stdout
-        read = pd.read_csv(StringIO(text))
-        assert list(read.columns) == list(table.reset_index().columns)
-        numbers = table.select_dtypes("number").columns
-        assert read[numbers].astype(float).to_numpy() == pytest.approx(
-            table[numbers].to_numpy(dtype=float), rel=1e-12, nan_ok=True
-        )
-    text = run("audit", unfair).stdout
-    assert text.startswith(period.verdict[0]) and "Where most was missing" in text
-    assert "50.0 %" in run("audit", unfair, "--table", "times").stdout
+    assert [row["used"] for row in data["tenants"]] == period.tenants["used"].tolist()
+    assert [row["share"] for row in data["times"]] == period.times["share"].tolist()
+    assert [row["short"] for row in data["dumps"]] == period.dumps["short"].tolist()
+    assert data["sentences"] == period.verdict
+
+
+def test_an_audit_is_of_one_dump(unfair):
+    assert "has 3 dumps" in error_line(run("audit", unfair, code=ExitCode.INPUT))
 
 
 @pytest.mark.parametrize(
@@ -102,8 +93,6 @@ def test_an_audit_is_the_table_of_tenants(unfair):
         (("report", "--metrics"), "--metrics is of one dump"),
         (("report", "--owner", "A"), "--owner is of one dump"),
         (("report", "--allocation", "runs.csv"), "--allocation is of one dump"),
-        (("audit", "-p", "envy-free"), "--property is of one dump"),
-        (("audit", "--table", "users"), "--table users is of one dump"),
     ],
 )
 def test_options_of_one_dump_are_refused_with_several(unfair, arguments, words):
@@ -115,7 +104,6 @@ def test_options_of_one_dump_are_refused_with_several(unfair, arguments, words):
 def test_options_of_several_dumps_are_refused_with_one(unfair, option):
     result = run("report", dumps(unfair)[0], option, "1h", code=ExitCode.USAGE)
     assert f"{option} is of several dumps" in " ".join(result.stderr.split())
-    run("audit", dumps(unfair)[0], "--table", "times", code=ExitCode.USAGE)
 
 
 def test_faults_of_the_input_have_their_exit_codes(unfair, tmp_path):

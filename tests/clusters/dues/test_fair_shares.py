@@ -27,7 +27,7 @@ def test_by_user_the_numbers_are_those_by_hand():
     assert shares["waiting"].tolist() == [2, 0, 6]
     assert shares["owed"].tolist() == pytest.approx([0, 0, 3])
     assert shares["queue"].tolist() == ["a/one", "a/two", "b"]
-    by_tenant = fairlp_clusters.fair_shares(shared(), observed=NOW, by="tenant")
+    by_tenant = fairlp_clusters.verdict(shared(), observed=NOW).table
     assert by_tenant.loc["b1", "resource"] == "cpu"
     assert by_tenant.loc["b1", "holders"] == pytest.approx({"a1": 3.0})
     assert by_tenant.loc["a2", "stopped_by"] == "" and by_tenant.loc["a2", "holders"] == {}
@@ -54,10 +54,10 @@ def test_by_queue_the_numbers_are_those_by_hand():
 def test_a_cap_is_what_stops_before_any_server():
     instance = shared().replace(queues={"a": {}, "b": {"cap": {"cpu": 3.0}}})
     runs = [[1, 0], [0, 0], [3, 0]]
-    shares = fairlp_clusters.fair_shares(instance, observed=runs, by="tenant")
+    shares = fairlp_clusters.verdict(instance, observed=runs).table
     assert shares.loc["b1", ["stopped_by", "room_jobs"]].tolist() == ["the cap of b on cpu", 0]
     assert shares.loc["a1", ["waiting_jobs", "room_jobs"]].tolist() == [8, 8]
-    less = fairlp_clusters.fair_shares(instance, observed=[[1, 0], [0, 0], [2, 0]], by="tenant")
+    less = fairlp_clusters.verdict(instance, observed=[[1, 0], [0, 0], [2, 0]]).table
     assert less.loc["b1", "room_jobs"] == 1
 
 
@@ -66,7 +66,7 @@ def test_a_task_larger_than_every_server_fits_none():
         [[8.0], [1.0]], [[6.0], [6.0]], users=["big", "small"], task_limits=[1, 12]
     )
     with pytest.warns(fairlp.errors.OversizedTaskWarning):
-        shares = fairlp_clusters.fair_shares(instance, observed=[[0, 0], [3, 3]], by="tenant")
+        shares = fairlp_clusters.verdict(instance, observed=[[0, 0], [3, 3]]).table
     assert shares.loc["big", "stopped_by"].startswith("no server could ever take it: it needs 8")
     assert shares.loc["small", "stopped_by"] == ""
 
@@ -118,9 +118,7 @@ def test_only_who_holds_it_where_one_may_run_holds_it():
         eligible=[["x"], None, None],
         task_limits=[4, 3, 5],
     )
-    shares = fairlp_clusters.fair_shares(
-        instance, "drfh", observed=[[1, 0], [2, 0], [1, 4]], by="tenant"
-    )
+    shares = fairlp_clusters.verdict(instance, "drfh", observed=[[1, 0], [2, 0], [1, 4]]).table
     assert shares.loc["a", "holders"] == pytest.approx({"c": 1.0})
 
 

@@ -102,7 +102,7 @@ def test_a_task_of_a_dump_that_fits_no_server_is_owed_to_nobody():
         "a: 1 task; no server could ever take it: it needs 24 CPU, and where it may run one has 16 CPU "
         "at most"
     )
-    assert "Past use does not count: the dump has no usage of sshare" in text_lines[-1]
+    assert "Past use does not count here" in text_lines[-1]
 
 
 def test_others_who_are_short_are_named_or_counted():

@@ -40,37 +40,22 @@ def pages(tmp_path_factory):
 
 
 def opened(driver, page):
-    """Open a page, and return how many pictures it has."""
+    """Open a page."""
     said(driver)
     driver.get(page.as_uri())
-    return len(driver.find_elements("css selector", ".canvas svg"))
 
 
 @pytest.mark.parametrize(("name", "sections"), [("plain", 3), ("hostile", 3)])
 def test_the_page_draws_everything_without_an_error_and_names_are_inert(
     driver, pages, name, sections
 ):
-    assert opened(driver, pages / f"{name}.html") == 2
+    opened(driver, pages / f"{name}.html")
     assert said(driver) == []
     assert driver.execute_script("return window.broken") is None
     assert driver.execute_script("return document.querySelectorAll('section').length") == sections
     assert driver.execute_script("return document.querySelectorAll('img').length") == 0
-    marks = (
-        "return Array.from(document.querySelectorAll('.canvas'), c => "
-        "c.querySelectorAll('path').length)"
-    )
-    assert all(count > 3 for count in driver.execute_script(marks))
     wide = "return document.documentElement.scrollWidth <= window.innerWidth"
     assert driver.execute_script(wide)
-
-
-def test_names_as_they_are_stand_in_the_pictures(driver, pages):
-    opened(driver, pages / "hostile.html")
-    texts = (
-        "return Array.from(document.querySelectorAll('[data-chart=users] svg text'), t => "
-        "t.textContent)"
-    )
-    assert any(text.startswith("<script>window") for text in driver.execute_script(texts))
 
 
 def column(driver, table, number):
@@ -110,16 +95,11 @@ def test_light_and_dark(driver, pages, scheme, dark):
     opened(driver, pages / "plain.html")
     colours = """
       const sum = (c) => c.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0);
-      const text = document.querySelector('[data-chart=users] svg text');
-      return [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color,
-              getComputedStyle(text).fill].map(sum);
+      const of = getComputedStyle(document.body);
+      return [of.backgroundColor, of.color].map(sum);
     """
-    paper, ink, label = driver.execute_script(colours)
-    assert (
-        (paper < 150 and min(ink, label) > 600)
-        if dark
-        else (paper == 765 and max(ink, label) < 200)
-    )
+    paper, ink = driver.execute_script(colours)
+    assert (paper < 150 and ink > 600) if dark else (paper == 765 and ink < 200)
 
 
 def test_on_a_telephone_the_page_is_no_wider_than_it(driver, pages):

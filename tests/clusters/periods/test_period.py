@@ -16,8 +16,8 @@ import period_dumps
 import period_oracle
 import slurm_dumps
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp_clusters.page.charts import MOST_TIMES, over_time
 from fairlp_clusters.periods.period import longest_stretch
+from fairlp_clusters.periods.picture import MOST_TIMES, over_time
 from period_dumps import hourly, items, write
 from profiles import by_day, many
 
@@ -296,10 +296,9 @@ def test_the_page_has_the_verdict_the_picture_and_the_tables(tmp_path):
         "look-table",
         "dump-table",
     ]
-    picture = page.partition('data-chart="over_time"')[2].partition("</figure>")[0]
+    picture = page.partition('<figure class="chart"')[2].partition("</figure>")[0]
     assert picture.count(">has<") == picture.count(">due<") == 1
-    figure, _ = over_time(period)
-    shares, due = lines_of(figure, "B")
+    shares, due = lines_of(over_time(period), "B")
     assert shares == [0, 0, 1] and due[:2] == [0.5, 0.5]
     assert not re.search(r'(?:src|href)="(?!#)', page.partition("<script")[0])
 
@@ -314,7 +313,7 @@ def test_the_picture_of_a_long_period_has_means(tmp_path):
     count = 2 * MOST_TIMES
     times = [datetime(2026, 11, 28) + timedelta(hours=k) for k in range(count)]
     period = fairlp_clusters.period(snapshots * (count // 2), times=times)
-    shares, _ = lines_of(over_time(period).figure, "A")
+    shares, _ = lines_of(over_time(period), "A")
     assert len(shares) == MOST_TIMES
     assert shares[:-1] == [0.5] * (MOST_TIMES - 1)
 

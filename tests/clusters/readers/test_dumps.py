@@ -141,15 +141,6 @@ def test_the_tables_of_a_trace_are_not_opened(tmp_path):
     assert dumps_in(tmp_path) == []
 
 
-def test_nodes_of_one_name_are_found_in_text_records(tmp_path):
-    record = "NodeName=n1 CPUTot=4\n   State=IDLE\n\nNodeName=n2 CPUTot=4\n   State=IDLE\n"
-    for name in ("monday", "tuesday"):
-        (tmp_path / f"{name}.txt").write_text(record, encoding="utf-8")
-    assert names_of(tmp_path) == ["monday.txt", "tuesday.txt"]
-    (tmp_path / "tuesday.txt").write_text(record.replace("=n", "=m"), encoding="utf-8")
-    assert names_of(tmp_path) == []
-
-
 # Times.
 
 

@@ -6,15 +6,17 @@ import json
 
 import pytest
 
-import fairlp_clusters
 from fairlp_clusters.readers.slurm_licences import Licences, licences_needed
-from slurm_dumps import job, node, read_cluster, write_dump
+from slurm_dumps import job, node, read_cluster
 
-TEXT = """LicenseName=matlab
-    Total=10 Used=7 Free=3 Reserved=0 Remote=no
-LicenseName=ansys
-    Total=4 Used=4 Free=0 Reserved=0 Remote=no
-"""
+LISTED = json.dumps(
+    {
+        "licenses": [
+            {"LicenseName": "matlab", "Total": 10, "Used": 7, "Free": 3, "Remote": False},
+            {"LicenseName": "ansys", "Total": 4, "Used": 4, "Free": 0, "Remote": False},
+        ]
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def test_jobs_for_which_too_few_licences_are_free_are_held(tmp_path):
         job(4, "fay", nodes="", licenses="ansys:1", state_reason="Licenses"),
         job(5, "gil", nodes="", tres="cpu=1,mem=1G,node=1,license/ansys=2"),
     ]
-    cluster = read_cluster(tmp_path, [node("n1")], jobs, **{"lic.txt": TEXT})
+    cluster = read_cluster(tmp_path, [node("n1")], jobs, **{"lic.json": LISTED})
     held = {leaf.owner.partition("/")[2]: group.held for leaf, group in cluster.groups.items()}
     assert held == {
         "ann": {},
@@ -54,24 +56,10 @@ def test_jobs_for_which_too_few_licences_are_free_are_held(tmp_path):
 
 def test_as_many_tasks_of_an_array_wait_as_there_are_licences_for(tmp_path):
     jobs = [job(1, nodes="", licenses="matlab", array_task_string="1-5")]
-    cluster = read_cluster(tmp_path, [node("n1")], jobs, **{"lic.txt": TEXT})
+    cluster = read_cluster(tmp_path, [node("n1")], jobs, **{"lic.json": LISTED})
     (group,) = cluster.groups.values()
     assert group.waiting == 3
     assert group.held == {"licence matlab: needs 1, 3 of 10 free": 2}
-
-
-def test_licences_are_read_from_text_in_one_line_and_from_json(tmp_path):
-    entry = {"LicenseName": "ansys", "Total": 4, "Used": 4, "Free": 0, "Remote": False}
-    one_line = "LicenseName=ansys Total=4 Used=4 Free=0 Reserved=0 Remote=no\n"
-    reasons = []
-    for name, text in (("a", json.dumps({"licenses": [entry], "meta": {}})), ("b", one_line)):
-        folder = tmp_path / name
-        folder.mkdir()
-        jobs = [job(1), job(2, "bob", nodes="", licenses="ansys:2")]
-        write_dump(folder, [node("n1")], jobs)
-        (folder / "licences").write_text(text, encoding="utf-8")
-        reasons.append(fairlp_clusters.snapshot(folder).held["reason"].tolist())
-    assert reasons == [["licence ansys: needs 2, 0 of 4 free"]] * 2
 
 
 def test_the_last_licence_goes_to_the_first_job():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from ...tolerances import ROUNDING
@@ -14,6 +16,9 @@ from .tree_path import first_path
 
 __all__ = ["floors"]
 
+#: The answers of instances, which do not change: a dump's reader, and then each program, asks.
+_FLOORS: WeakKeyDictionary[Instance, np.ndarray] = WeakKeyDictionary()
+
 
 def floors(instance: Instance) -> np.ndarray:
     """Return the tasks that each user is guaranteed by the queues above it, shape (N,).
@@ -24,6 +29,13 @@ def floors(instance: Instance) -> np.ndarray:
     there is as much as all servers have. Where guarantees below a queue are more than its own,
     they count.
     """
+    tasks = _FLOORS.get(instance)
+    if tasks is None:
+        tasks = _FLOORS[instance] = _floors(instance)
+    return tasks.copy()
+
+
+def _floors(instance: Instance) -> np.ndarray:
     tasks = np.zeros(len(instance.users))
     queues = instance.tree
     if not queues.guarantees.any():
@@ -31,7 +43,7 @@ def floors(instance: Instance) -> np.ndarray:
     can_run = instance.runnable_users()
     deepest_first = np.argsort(-queues.depths[queues.guaranteed], kind="stable")
     for v in queues.guaranteed[deepest_first].tolist():
-        below = np.asarray(queues.below[[v]].todense()).ravel() > 0
+        below = queues.users_below(v) > 0
         needs_named = (instance.demands[:, queues.guarantees[v] > 0] > 0).any(axis=1)
         users = np.flatnonzero(below & can_run & needs_named)
         if users.size:
@@ -52,10 +64,18 @@ def _shared(instance: Instance, v: int, users: np.ndarray, tasks: np.ndarray) ->
     share /= share.max(axis=1, keepdims=True)
     alone = tasks_alone(demands * named, pool[None, :])[:, 0]
 
-    queues = instance.tree.select(users)
-    weights = instance.user_weights[users]
-    tree = tree_of_shares(queues.branches, weights, share, alone, counted=True)
-    everyone = np.ones(len(users), dtype=bool)
-    first = first_path(tree, tasks, instance.task_limits[users], everyone)
-    shared = rise(first, PoolRows.of(pool, demands, demands, queues)).path.tasks
+    # All have their most, where that fits; else they rise together.
+    limits = instance.task_limits[users]
+    shared = np.maximum(np.minimum(limits, alone), tasks)
+    amounts = np.zeros(instance.demands.shape)
+    amounts[users] = shared[:, None] * demands
+    used = instance.tree.below @ amounts
+    room = instance.tree.caps.copy()
+    room[0] = np.minimum(room[0], pool)
+    if (used > room * (1 + ROUNDING)).any():
+        queues = instance.tree.select(users)
+        weights = instance.user_weights[users]
+        tree = tree_of_shares(queues.branches, weights, share, alone, counted=True)
+        first = first_path(tree, tasks, limits, np.ones(len(users), dtype=bool))
+        shared = rise(first, PoolRows.of(pool, demands, demands, queues)).path.tasks
     return np.where(shared > ROUNDING * alone, shared, 0.0)
