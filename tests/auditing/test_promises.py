@@ -84,7 +84,9 @@ def test_every_promise_of_every_row_has_a_cell():
     assert stated == set(EVERY.index[EVERY.standing.str.startswith("stands")])
 
 
-AUDITED = sorted(set(EVERY.index[EVERY.promised].get_level_values(0)) - {"drf-milp"})
+# two take minutes; lies under partial allocation are tried in fractions in its own tests
+SLOW = {"drf-milp", "partial-allocation"}
+AUDITED = sorted(set(EVERY.index[EVERY.promised].get_level_values(0)) - SLOW)
 
 
 @pytest.mark.parametrize("seed", [1])

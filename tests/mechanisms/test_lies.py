@@ -55,6 +55,7 @@ CASES = {
     "oef": RATES,
     "allox": RATES,
     "shockwave": RATES,
+    "partial-allocation": RATES,
     "karma": of_users([1], [1], [1], task_limits=[1, 5, 5]),
 }
 

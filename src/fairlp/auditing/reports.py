@@ -213,7 +213,7 @@ def strategy_proof(case: AuditCase) -> Finding:
     if not case.mechanism:
         return Finding.undefined(NEEDS_MECHANISM)
     row = TABLE.get(case.mechanism)
-    if row is not None and row.reports_rates:
+    if row is not None and row.reports_rates and case.instance.has_rates:
         return rate_lies.strategy_proof(case)
     tried = tried_lies(case)
     if not tried and not case.deadline.has_passed:

@@ -287,7 +287,7 @@ class Mechanism:
         (Model, Instance, tasks over users and servers) → None: adds the rows of its feasible region
         besides capacities, limits and placement; audits ask within them.
     reports_rates : bool
-        Whether users report their rates, so that a search for lies tries others.
+        Whether users report their rates, where they are given: a search for lies tries others.
     whole : Mechanism or None
         What it is with ``whole=True``: the same rule over whole tasks.
     variant : callable or None

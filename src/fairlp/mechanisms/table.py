@@ -34,7 +34,7 @@ FAMILIES: dict[str, str] = {
         (_GPU, "oef allox shockwave"),
         (_MAX_MIN, "h-drf-counted h-drf h-drf-collapsed"),
         (_PER_SERVER, "psdsf-rdm psdsf-tdm"),
-        (_COMPLAINTS, "njc ceei alpha-fair"),
+        (_COMPLAINTS, "njc ceei partial-allocation alpha-fair"),
         (_WHOLE_TASKS, "drf-discrete h-drf-counted-whole h-drf-discrete h-drf-naive drf-milp mnw"),
         (_WHOLE_TASKS, "pdrf sequential-minmax"),
         (_ARRIVALS, "dynamic-drf cautious-lp"),

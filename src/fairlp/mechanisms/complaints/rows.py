@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
-from functools import partial
 
-from ...formulations import complaints, normalisers, proportional
+from ...formulations import complaints, gavel, normalisers, partial_allocation, proportional
 from ...formulations.alpha_fair import SOURCE, alpha_fair
 from ..max_min.methods import by_interior_points
 from ..max_min.rounds import is_one_server
 from ..mechanism import (
     BY_WEIGHTS,
+    NO_LIMITS,
     NO_QUEUE_LIMITS,
     NO_RATES,
     ONE_SERVER,
     ONE_WEIGHT,
+    Domain,
     Mechanism,
     Method,
 )
 from ..validation import in_floats
-from . import alpha_fairness, methods, proportional as ceei
+from . import alpha_fairness, methods, partial_allocation as partial, proportional as ceei
 
 EISENBERG_GALE = Method(
     "eg",
@@ -54,7 +56,7 @@ ROWS = (
         _MARKET,
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=("criterion",),
-        prove=partial(in_floats, judge=methods.judge),
+        prove=functools.partial(in_floats, judge=methods.judge),
         level_1_of=methods.level_1_of,
         entitled=True,
         agrees_by_proof=True,  # several allocations are without complaints
@@ -73,10 +75,34 @@ ROWS = (
         ),
         _MARKET,
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
-        prove=partial(in_floats, judge=ceei.judge),
+        prove=functools.partial(in_floats, judge=ceei.judge),
         level_1_of=ceei.level_1_of,
         entitled=True,
         agrees_by_proof=True,
+    ),
+    Mechanism(
+        "partial-allocation",
+        "Partial allocation (a part of proportional fairness, so that no lie pays)",
+        f"{partial_allocation.SOURCE}; {gavel.SOURCE}; {gavel.THEMIS}",
+        partial_allocation.partial_allocation,
+        normalisers.containerized,
+        (
+            Method("markets", partial.by_markets, cost="N + 1 markets"),
+            Method("convex", partial.convex, cost="one convex program of N² users", solves=True),
+        ),
+        ("strategy-proof",),
+        (
+            ONE_WEIGHT,
+            NO_LIMITS,
+            NO_QUEUE_LIMITS,
+            Domain("entitled users", partial.entitled_to_nothing),
+        ),
+        prove=functools.partial(in_floats, judge=partial.judge),
+        entitled=True,
+        agrees_by_proof=True,
+        compared=False,
+        region=partial.own_time,
+        reports_rates=True,
     ),
     Mechanism(
         "alpha-fair",

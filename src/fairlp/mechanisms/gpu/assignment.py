@@ -44,7 +44,8 @@ def bound_on_sum(
     """Return what every schedule's sum is at least: the sum of a least one, if this schedule is one.
 
     The price of a position is what one more of it would save, at most 0: the shortest path along
-    which jobs move to one another's positions. Positions that are not full have the price 0.
+    which jobs move to one another's positions. The first free position of
+    each kind has none.
 
     Parameters
     ----------
@@ -59,11 +60,10 @@ def bound_on_sum(
     at_positions = costs[:, kinds] * positions  # of each job at the position of each other
     own = at_positions.diagonal()
     changes = at_positions - own[:, None]
-    is_full = positions < first_free[kinds]
     rounding = ROUNDING * own.max()
     prices = np.zeros(len(own))
     for _ in range(len(own)):
-        shorter = np.where(is_full, np.minimum((prices[:, None] + changes).min(axis=0), 0.0), 0.0)
+        shorter = (prices[:, None] + changes).min(axis=0)
         is_settled = (prices - shorter).max() <= rounding
         prices = shorter
         if is_settled:

@@ -219,7 +219,7 @@ def shockwave_by_interior_points(call: MethodCall) -> TasksResult:
         counts.T,
         counts.sum(axis=0) > 1,
     )
-    x, prices = market.solve()
+    x, prices, _ = market.solve()
     tasks = np.zeros(instance.shape)
     tasks[can_run] = rounds.by_row((market.rates * x).transpose(0, 2, 1))
     with call.phase("build"):

@@ -125,26 +125,32 @@ def under(row: Mechanism, parameters: Mapping[str, Any]) -> Mechanism:
 
 def _by_interior_points(call: MethodCall) -> TasksResult:
     """Maximise the product of throughputs by interior points of its own."""
-    instance = call.instance
+    tasks, prices, _ = largest_product(call.instance)
+    with call.phase("check"):
+        proof = _proof_of_product(call.instance, tasks, prices)
+    return TasksResult(tasks, prices=prices, gap=proof.gap, certificate=proof)
+
+
+def largest_product(instance: Instance) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return tasks (N, K), prices (K, 1) and the gap of the largest product of throughputs.
+
+    The instance has one resource, and no task limits.
+    """
     can_run = runnable_users(instance)
     tasks = np.zeros(instance.shape)
-    prices = None
-    if can_run.any():
-        rates = throughputs(instance)
-        market = TimedMarket(
-            instance.user_weights[can_run],
-            np.zeros(can_run.sum()),
-            rates[can_run, None, :],
-            instance.demands[can_run, 0],
-            instance.total_capacities.T,
-            np.array([True]),
-        )
-        x, prices_of_round = market.solve()
-        tasks[can_run] = (market.rates * x)[:, 0]
-        prices = prices_of_round.T
-    with call.phase("check"):
-        proof = _proof_of_product(instance, tasks, prices)
-    return TasksResult(tasks, prices=prices, gap=proof.gap, certificate=proof)
+    if not can_run.any():
+        return tasks, np.zeros((instance.shape[1], 1)), 0.0
+    market = TimedMarket(
+        instance.user_weights[can_run],
+        np.zeros(can_run.sum()),
+        throughputs(instance)[can_run, None, :],
+        instance.demands[can_run, 0],
+        instance.total_capacities.T,
+        np.array([True]),
+    )
+    x, prices, gap = market.solve()
+    tasks[can_run] = (market.rates * x)[:, 0]
+    return tasks, prices.T, gap
 
 
 def _proof_of_product(instance: Instance, tasks: np.ndarray, prices: np.ndarray | None) -> Proof:
@@ -156,7 +162,7 @@ def _proof_of_product(instance: Instance, tasks: np.ndarray, prices: np.ndarray 
     return prove_by_prices(program, x, None if prices is None else prices.ravel())
 
 
-def _has_one_kind_of_need(instance: Instance) -> bool:
+def is_one_pool_of_devices(instance: Instance) -> bool:
     """Whether there is one resource and no limit, as the method takes it."""
     return len(instance.resources) == 1 and not np.isfinite(instance.task_limits).any()
 
@@ -164,7 +170,7 @@ def _has_one_kind_of_need(instance: Instance) -> bool:
 INTERIOR_POINT = Method(
     "interior-point",
     _by_interior_points,
-    applies=_has_one_kind_of_need,
+    applies=is_one_pool_of_devices,
     needs="one resource, no task limits",
     cost="some 20 Newton steps of NK² numbers and K equations",
 )

@@ -97,8 +97,8 @@ class TimedMarket:
         self.a = np.where(self.exists, needs[:, None, None] / self.capacity_unit, 0.0)
         self.n_products = int(self.exists.sum() + capacities.size + self.timed.sum())
 
-    def solve(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return x (N, S, K) and the prices p (S, K) of a unit of capacity, at the smallest gap.
+    def solve(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return x (N, S, K), the prices p (S, K) of a unit of capacity, and the gap, of all budgets.
 
         The gap is that of prices y that fit p, and not of the method's own.
         """
@@ -113,11 +113,14 @@ class TimedMarket:
                 best, smallest = point, gap
             if smallest <= SETTLED or step - last_better > _PATIENCE or not np.isfinite(gap):
                 break
-            point = self._next(point)
+            try:
+                point = self._next(point)
+            except np.linalg.LinAlgError:  # at the last digits
+                break
         x = np.where(self.exists, best.x, 0.0)
         x /= np.maximum((self.a * x).sum(axis=0), 1.0)
         x /= np.where(self.timed, np.maximum(x.sum(axis=2), 1.0), 1.0)[:, :, None]
-        return x, best.p / self.capacity_unit * self.budget_unit
+        return x, best.p / self.capacity_unit * self.budget_unit, smallest
 
     def _utility(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(self.u + (self.tau * x).sum(axis=(1, 2)))
