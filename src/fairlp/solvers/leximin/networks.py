@@ -57,7 +57,7 @@ class Network:
 
     def spread(self) -> np.ndarray:
         """Return a path of each demand, by prices of a spread of the volumes: keys to begin with."""
-        capacity = np.maximum(self.capacity, ACCEPTED * self.capacity.max())
+        capacity = np.maximum(self.capacity, ACCEPTED * self.capacity.max() or 1.0)
         flow = np.bincount(self.first, self.volume, len(self.demand))
         for n in range(CHOICES):
             prices = (self.uses.T @ flow / capacity) ** 2 / capacity
@@ -126,7 +126,9 @@ class PathProof:
                 zero = AGREEMENT * abs(end.prices).max()
                 costs = np.where(is_open, network.uses @ prices, np.inf)
                 cheapest = np.minimum.reduceat(costs, network.first)
-                if prices[~is_full].min(initial=0.0) < 0 or cheapest[is_free].min() < -zero:
+                (settled,) = (is_free & (cheapest > zero)).nonzero()
+                is_short = prices[~is_full].min(initial=0.0) < 0 or cheapest[is_free].min() < -zero
+                if is_short or not settled.size:
                     break
                 pays = network.volume * cheapest
                 due = np.where(is_free, 0.0, pays * levels)
@@ -134,7 +136,6 @@ class PathProof:
                 each = pays[is_free].sum()
                 bound = max((worth.sum() - due.sum()) / each, 0.0)
                 size = (abs(worth).sum() + abs(due).sum()) / each
-                settled = (is_free & (cheapest > zero)).nonzero()[0]
                 levels[settled] = bound
                 is_open &= costs - cheapest[network.demand] <= zero
                 is_full |= prices != 0
@@ -220,6 +221,8 @@ def paths_of(problem: Levels) -> Paths | None:
         demand[users.indices[users.indptr[1:] - 1]],
     )
     is_limit = (first == last) & (np.diff(users.indptr) == np.bincount(demand)[first])
+    is_alone = np.bincount(users[~is_limit].indices, minlength=len(demand)) == 0
+    is_limit &= ~np.isin(first, demand[is_alone])  # each path keeps a link
     limit = np.full(len(volume), np.inf)
     np.minimum.at(limit, first[is_limit], (capacity / volume[first])[is_limit])
     uses = users[~is_limit].T.tocsr()

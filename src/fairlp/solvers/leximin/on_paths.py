@@ -142,6 +142,7 @@ class Simplex:
         self.open = paths
         self.open_uses = uses
         self.is_open = np.ones(len(paths), dtype=bool)
+        self.reduced = np.zeros(len(paths))
 
     def run(self) -> None:
         """Run to the end of the last round."""
@@ -219,7 +220,7 @@ class Simplex:
         self.least_price = -least
         links = system.links[(prices < least) & ~self.is_settled[system.links]]
 
-        reduced = self._reduced()
+        reduced = self.reduced = self._reduced()
         (cheap,) = (reduced < least).nonzero()
         paths = self.open[cheap]
         variables = np.concatenate((paths, links + system.first_link))
@@ -238,7 +239,9 @@ class Simplex:
         system = self.system
         n = len(system.links)
         if variable == self.t:
-            solution = self.t_column[system.links] @ system.inverse[:n, :n]
+            column = self.t_column[system.links]
+            (rows,) = column.nonzero()
+            solution = column[rows] @ system.inverse[rows, :n]
         elif variable > self.t:
             solution = system.solve(np.array([variable - system.first_link]))
         else:
@@ -361,7 +364,7 @@ class Simplex:
         prices = self.prices
         prices[(abs(prices) < self.least_price) | ((prices < 0) & ~self.is_settled)] = 0.0
         (links,) = prices.nonzero()
-        self.is_open &= self._reduced() <= self.least_price
+        self.is_open &= self.reduced <= self.least_price
         (rising,) = self.rising.nonzero()
         pays = self._costs(self.key[rising]) > self.least_price
         self.is_settled[links] = True
