@@ -62,7 +62,7 @@ class Network:
         for n in range(CHOICES):
             prices = (self.uses.T @ flow / capacity) ** 2 / capacity
             chosen = self._least(self.uses @ prices)
-            flow += (np.bincount(chosen, self.volume, len(flow)) - flow) * 2 / (n + 3)
+            flow = flow + (np.bincount(chosen, self.volume, len(flow)) - flow) * 2 / (n + 3)
         return self._least(-flow)
 
     def _least(self, costs: np.ndarray) -> np.ndarray:

@@ -191,7 +191,7 @@ class Simplex:
         self.renewed_at = self.steps
         system = self.system
         n = len(system.links)
-        system.inverse[:n, :n] = np.linalg.inv([self._row(link) for link in system.links]).T
+        system.inverse[:n, :n] = np.linalg.inv([self._row(int(link)) for link in system.links]).T
         left = self.network.capacity - self.network.uses.T @ self.flows()
         change = left[system.links] @ system.inverse[:n, :n]
         self.flow[system.variables] += change
