@@ -58,11 +58,11 @@ class Network:
     def spread(self) -> np.ndarray:
         """Return a path of each demand, by prices of a spread of the volumes: keys to begin with."""
         capacity = np.maximum(self.capacity, ACCEPTED * self.capacity.max() or 1.0)
-        flow = np.bincount(self.first, self.volume, len(self.demand))
+        flow: Any = np.bincount(self.first, self.volume, len(self.demand))
         for n in range(CHOICES):
             prices = (self.uses.T @ flow / capacity) ** 2 / capacity
             chosen = self._least(self.uses @ prices)
-            flow = flow + (np.bincount(chosen, self.volume, len(flow)) - flow) * 2 / (n + 3)
+            flow += (np.bincount(chosen, self.volume, len(flow)) - flow) * 2 / (n + 3)
         return self._least(-flow)
 
     def _least(self, costs: np.ndarray) -> np.ndarray:

@@ -35,66 +35,62 @@ MOST_STEPS = 100
 class System:
     """A square system, its inverse: a row for each full link, a column for each basic variable.
 
-    The inverse is kept transposed, links × variables, with a last row of zeros for other links.
-    Variables are paths, t, and links (their slack), numbered in this order.
+    The inverse is kept transposed, links × variables, with a last row of 0 for links that are not
+    full. Variables are paths, t, and links (their slack), numbered in this order.
     """
 
     def __init__(self, links: int, variables: int) -> None:
         self.first_link = variables
-        self.links = np.zeros(0, dtype=np.intp)
         self.variables = np.zeros(0, dtype=np.intp)
+        self.links = np.zeros(0, dtype=np.intp)
         self.row = np.full(links + 1, -1)
-        self.slot = np.full(variables + links, -1)
         self.inverse = np.zeros((64, 64))
 
-    def solve(self, links: np.ndarray) -> np.ndarray:
-        """Return the solution for a column of 1 at some links."""
-        return np.asarray(self.inverse[self.row[links], : len(self.links)].sum(axis=0))
+    def slot(self, variable: int) -> int:
+        """Return the place of a variable, −1 where it is not basic."""
+        (slots,) = (self.variables == variable).nonzero()
+        return int(slots[0]) if slots.size else -1
+
+    def solve(self, links: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+        """Return the solution for a column of amounts at some links."""
+        return np.asarray(amounts @ self.inverse[self.row[links], : len(self.variables)])
 
     def add(self, link: int, row: np.ndarray) -> None:
         """Add a link, of whose row in the system the variables there are known, and its slack."""
         n = len(row)
-        if n + 2 > len(self.inverse):
+        if n + 1 == len(self.inverse):
             self.inverse = np.pad(self.inverse, (0, n))
         (used,) = row.nonzero()
         self.inverse[:n, n] = -(self.inverse[:n, used] @ row[used])
         self.inverse[n, n] = 1.0
+        self.row[link] = n
         self.links = np.append(self.links, link)
         self.variables = np.append(self.variables, self.first_link + link)
-        self.row[link] = n
-        self.slot[self.first_link + link] = n
 
     def replace(self, leaving: int, entering: int, solution: np.ndarray) -> None:
         """Put a variable into the place of another; ``solution`` is that of its column."""
-        n = len(solution)
-        slot = self.slot[leaving]
-        inverse = self.inverse[:n]
-        column = inverse[:, slot] / solution[slot]
+        slot = self.slot(leaving)
+        column = self.inverse[:, slot] / solution[slot]
         change = solution.copy()
         change[slot] -= 1.0
         (rows,) = (abs(column) > ROUNDING * abs(column).max()).nonzero()
         (slots,) = change.nonzero()
-        inverse[rows[:, None], slots] -= column[rows][:, None] * change[slots]
+        self.inverse[rows[:, None], slots] -= column[rows][:, None] * change[slots]
         self.variables[slot] = entering
-        self.slot[leaving] = -1
-        self.slot[entering] = slot
         if entering >= self.first_link:
-            self._drop(entering, slot)
+            self._drop(entering - self.first_link, slot)
 
-    def _drop(self, slack: int, slot: int) -> None:
-        """Remove a link whose slack is basic."""
+    def _drop(self, link: int, slot: int) -> None:
+        """Remove a link that is not full any more: the last row and column take its places."""
+        row = self.row[link]
         last = len(self.links) - 1
-        row = self.row[slack - self.first_link]
         self.inverse[row] = self.inverse[last]
         self.inverse[:, slot] = self.inverse[:, last]
-        self.inverse[last] = 0.0
-        self.inverse[:, last] = 0.0
-        self.row[self.links[last]] = row
-        self.slot[self.variables[last]] = slot
+        self.inverse[last] = self.inverse[:, last] = 0.0
         self.links[row] = self.links[last]
         self.variables[slot] = self.variables[last]
-        self.row[slack - self.first_link] = -1
-        self.slot[slack] = -1
+        self.row[self.links[row]] = row
+        self.row[link] = -1
         self.links = self.links[:-1]
         self.variables = self.variables[:-1]
 
@@ -124,10 +120,11 @@ class Simplex:
         self.fixed = np.zeros(n_demands + 1)
         self.slack = np.array(network.capacity, dtype=float)  # infinite of links that are full
         self.is_settled = np.zeros(n_links + 1, dtype=bool)  # full in every leximin
+        self.signs = np.repeat([1.0, -1.0], network.links.shape[1])
+        self.link_numbers = np.arange(self.t + 1, self.t + 1 + n_links)
         self.use_of_link = np.zeros(self.t + 1)
         self.prices = np.zeros(n_links + 1)
         self.costs = np.zeros(self.t)
-        self.least_price = 0.0
         self.rounds: list[Round] = []
         self.steps = 0
         self.standing_steps = 0
@@ -179,9 +176,7 @@ class Simplex:
         variables = self.system.variables
         row = uses[variables] - uses[self.key[self.demand[variables]]]
         uses[paths] = 0.0
-        slot = self.system.slot[self.t]
-        if slot >= 0:
-            row[slot] = self.t_column[link]
+        row[variables == self.t] = self.t_column[link]
         return np.asarray(row)
 
     def _renew(self) -> None:
@@ -190,10 +185,11 @@ class Simplex:
             raise NotConvergedError("a system of paths is singular but for rounding")
         self.renewed_at = self.steps
         system = self.system
-        n = len(system.links)
-        system.inverse[:n, :n] = np.linalg.inv([self._row(int(link)) for link in system.links]).T
+        links = system.links
+        matrix = [self._row(int(link)) for link in links]
+        system.inverse[: len(links), : len(links)] = np.linalg.inv(matrix).T
         left = self.network.capacity - self.network.uses.T @ self.flows()
-        change = left[system.links] @ system.inverse[:n, :n]
+        change = system.solve(links, left[links])
         self.flow[system.variables] += change
         np.add.at(self.beside_key, self.demand[system.variables], change)
 
@@ -211,14 +207,14 @@ class Simplex:
     def _entering(self) -> int:
         """Return the variable that enters, t first; −1 where no price is negative."""
         system = self.system
-        if system.slot[self.t] < 0:
-            return self.t
-        prices = system.inverse[: len(system.links), system.slot[self.t]]
-        self.prices[:] = 0.0
-        self.prices[system.links] = prices
-        least = -AGREEMENT * abs(prices).max()
-        self.least_price = -least
-        links = system.links[(prices < least) & ~self.is_settled[system.links]]
+        slot = system.slot(self.t)
+        if slot < 0:
+            return int(self.t)
+        self.prices = prices = np.zeros(len(self.is_settled))
+        prices[system.links] = system.inverse[: len(system.links), slot]
+        self.least_price = AGREEMENT * abs(prices).max()
+        least = -self.least_price
+        (links,) = ((prices < least) & ~self.is_settled).nonzero()
 
         reduced = self.reduced = self._reduced()
         (cheap,) = (reduced < least).nonzero()
@@ -229,7 +225,7 @@ class Simplex:
         if self.standing_steps > MOST_STANDING_STEPS:
             return int(variables.min())
         of_paths = reduced[cheap] * self.network.volume[self.demand[paths]]
-        of_links = self.prices[links] * self.network.capacity[links]
+        of_links = prices[links] * self.network.capacity[links]
         return int(variables[np.concatenate((of_paths, of_links)).argmin()])
 
     # -- how far, and who leaves
@@ -237,17 +233,16 @@ class Simplex:
     def _solve(self, variable: int) -> np.ndarray:
         """Return the solution for a variable's column."""
         system = self.system
-        n = len(system.links)
+        links = self.network.links
         if variable == self.t:
             column = self.t_column[system.links]
             (rows,) = column.nonzero()
-            solution = column[rows] @ system.inverse[rows, :n]
+            solution = system.solve(system.links[rows], column[rows])
         elif variable > self.t:
-            solution = system.solve(np.array([variable - system.first_link]))
+            solution = system.solve(np.array([variable - system.first_link]), np.ones(1))
         else:
-            links = self.network.links
-            solution = system.solve(links[variable])
-            solution -= system.solve(links[self.key[self.demand[variable]]])
+            key = self.key[self.demand[variable]]
+            solution = system.solve(np.append(links[variable], links[key]), self.signs)
         sizes = abs(solution)
         solution[sizes < ROUNDING * sizes.max(initial=0.0)] = 0.0
         return np.asarray(solution)
@@ -269,10 +264,9 @@ class Simplex:
         growth = network.load(paths, np.concatenate((rates, -rates)))
         if pace:
             growth += pace * self.t_column
-        errors = growth[system.links]
         if entering > self.t:
-            errors[system.row[entering - system.first_link]] += 1.0
-        if abs(errors).max(initial=0.0) > AGREEMENT:
+            self.slack[entering - system.first_link] = 0.0
+        if abs(growth[np.isinf(self.slack)]).max(initial=0.0) > AGREEMENT:
             self._renew()
             return
 
@@ -290,20 +284,16 @@ class Simplex:
         if lengths.min(initial=np.inf) < length:
             length = lengths.min()
             (ties,) = (lengths <= length * (1 + SATURATED)).nonzero()
-            if self.standing_steps <= MOST_STANDING_STEPS:
-                ties = ties[[speeds[ties].argmax()]]
-            places = falling[ties]
-            links = places - len(paths) + system.first_link
-            leaving = int(
-                np.where(places < len(paths), paths.take(places, mode="clip"), links).min()
-            )
+            numbers = np.concatenate((paths, self.link_numbers))[falling]
+            if self.standing_steps > MOST_STANDING_STEPS:
+                leaving = int(numbers[ties].min())
+            else:
+                leaving = int(numbers[ties[speeds[ties].argmax()]])
         self.standing_steps = 0 if length > 0 else self.standing_steps + 1
         self.steps += 1
 
         self.flow[paths[: len(demands)]] += length * rates[: len(demands)]
         self.beside_key += length * beside
-        if entering > self.t:
-            self.slack[entering - system.first_link] = 0.0
         self.slack -= length * growth
         self._exchange(entering, leaving, solution, growth)
 
@@ -327,7 +317,7 @@ class Simplex:
             self.slack[link] = np.inf
         elif leaving == self.key[self.demand[leaving]]:
             self._change_key(self.demand[leaving], entering)
-            if system.slot[leaving] < 0:
+            if system.slot(leaving) < 0:
                 return
             solution = self._solve(entering)
         if leaving < self.t:
@@ -345,15 +335,12 @@ class Simplex:
         self.beside_key[demand] -= self.flow[new]
         self.flow[new] = 0.0
         if slots.size:
-            n = len(system.links)
-            system.inverse[:n, slots[0]] = -system.inverse[:n, slots].sum(axis=1)
+            system.inverse[:, slots[0]] = -system.inverse[:, slots].sum(axis=1)
             system.variables[slots[0]] = old
-            system.slot[old] = slots[0]
-            system.slot[new] = -1
         volume = self.rising[demand]
         if volume:
             self.t_column += self.network.load(np.array([new, old]), np.array([volume, -volume]))
-            if system.slot[self.t] >= 0:
+            if system.slot(self.t) >= 0:
                 system.replace(self.t, self.t, self._solve(self.t))
 
     # -- the ends of rounds
