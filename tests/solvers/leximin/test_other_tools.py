@@ -241,7 +241,7 @@ def test_expressions_as_levels_and_an_objective_that_plays_no_part():
     assert np.isnan(answer["x"].loc["a", "slow"]) and answer.prices[
         "hours"
     ].tolist() == pytest.approx([0, 1])
-    assert answer.certify() and repr(answer) == "<Leximin of 'jobs' by highs: 3 levels>"
+    assert answer.certify() and repr(answer) == "<Leximin of 'jobs' by paths: 3 levels>"
     by_label = fairlp.leximin(
         model, model.x, weights={**dict.fromkeys(model.x, 1.0), ("b", "slow"): 3.0}
     )

@@ -24,6 +24,7 @@ from ...tolerances import ACCEPTED, AGREEMENT, BLOCKED_PRICE, LEVEL_ROUNDING, RO
 from .exact import ServersInRationals
 from .level_errors import LevelErrors, error_at_prices, program_error
 from .levels import Levels
+from .networks import PathProof
 
 #: What rests on a solver's word, of integer levels.
 INTEGER = "integer levels rest on the optima of the solver's branch and bound"
@@ -67,6 +68,8 @@ class LeximinSolution:
         ``gap``, by stage k.
     round_duals : sparse array or None
         Duals of the rows in programs that show who is blocked, programs × rows.
+    path_proof : PathProof or None
+        Prices of the rounds, of levels on paths that share links.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class LeximinSolution:
     priced: Solution | None = None
     stages: pd.DataFrame | None = None
     round_duals: Any = field(default=None, repr=False)
+    path_proof: PathProof | None = field(default=None, repr=False)
 
     @property
     def outcomes(self) -> pd.DataFrame:
@@ -165,6 +169,13 @@ class LeximinSolution:
             )
         if exact:
             return self._in_rationals({})
+        if self.path_proof is not None:
+            bounds, error = self.path_proof.bounds()
+            if error <= ACCEPTED and not np.isnan(bounds).any():
+                rounds = counted(len(self.path_proof.rounds), "round")
+                verdict = self._agreement(bounds, Proof(True, f"by prices of {rounds}"))
+                if verdict:
+                    return verdict
         reached, errors, programs = self._reached(solver)
         if np.isnan(reached).any():
             label = self.levels.index[int(np.isnan(reached).argmax())]

@@ -55,7 +55,7 @@ def by_levels(
         levels = problem.of(x)
         gap = max(stages.gaps) if stages.stopped else None
         unproved = stages.unproved(len(levels)) or INTEGER
-        history = _by_value(levels)
+        history = by_value(levels)
     else:
         shift = _shift(problem, *backend_and_options)
         weight = problem.weights
@@ -88,9 +88,11 @@ def by_levels(
                 columns=grown.columns,
             )
             x = np.append(x, np.zeros(grown.n_columns - len(x)))
-    shown = problem.labelled(levels), _table(problem, history)
-    table = stages.table() if stages is not None else None
-    return LeximinSolution(*shown, str(name), gap, unproved, x, problem, priced, table, round_duals)
+    shown = problem.labelled(levels), table(problem, history)
+    of_stages = stages.table() if stages is not None else None
+    return LeximinSolution(
+        *shown, str(name), gap, unproved, x, problem, priced, of_stages, round_duals
+    )
 
 
 @dataclass
@@ -304,7 +306,7 @@ def _unshifted(level: float, shift: float) -> float:
     return level if abs(level) > LEVEL_ROUNDING * shift else 0.0
 
 
-def _by_value(levels: np.ndarray) -> History:
+def by_value(levels: np.ndarray) -> History:
     """Return the positions that have each level (but for rounding), from the lowest."""
     order = np.argsort(levels, kind="stable")
     steps = np.diff(levels[order]) > AGREEMENT * abs(levels[order][1:])
@@ -314,7 +316,7 @@ def _by_value(levels: np.ndarray) -> History:
     ]
 
 
-def _table(problem: Levels, history: History) -> pd.DataFrame:
+def table(problem: Levels, history: History) -> pd.DataFrame:
     """Return the rounds as a table."""
     labels = [list(problem.labels[rows]) for _, rows in history]
     return rounds_frame(history, {"labels": labels})

@@ -19,6 +19,7 @@ from .answers import LeximinSolution
 from .concave import concave_leximin
 from .levels import levels_of, of_oracle
 from .of_levels import by_levels
+from .on_paths import leximin_on_paths
 from .outcomes import Oracle
 
 
@@ -120,7 +121,8 @@ def leximin(
         if oracle is None
         else of_oracle(model, oracle, levels, weights)
     )
-    solution = by_levels(problem, solver=solver, **options)
+    solution = leximin_on_paths(problem) if solver == "highs" and not options else None
+    solution = solution or by_levels(problem, solver=solver, **options)
     if problem.hand_back is not None:
         problem.hand_back(solution.x)
     return solution
