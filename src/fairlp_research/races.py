@@ -84,9 +84,16 @@ class Traffic:
         shape = (len(self.volumes), n_paths)
         return csr_array((np.ones(n_paths), (self.owners, np.arange(n_paths))), shape=shape)
 
+    @cached_property
+    def level_of_flow(self) -> Any:
+        """1 over the volume where a path is of a demand, sparse, (D, P)."""
+        from scipy.sparse import diags_array
+
+        return (diags_array(1 / self.volumes) @ self.of_demand).tocsr()
+
     def levels(self, flows: np.ndarray) -> np.ndarray:
         """Return flow over volume of each demand at flows of paths."""
-        return np.asarray(self.of_demand @ flows / self.volumes)
+        return np.asarray(self.level_of_flow @ flows)
 
     def overuse(self, flows: np.ndarray) -> float:
         """Return by which part of its capacity a link, or of its volume a demand, is exceeded at most."""
@@ -131,12 +138,12 @@ def danna(traffic: Traffic) -> np.ndarray:
     flows = np.zeros(len(traffic.owners))
     while not settled.all():
         free = ~settled
-        rows = _stacked(traffic.of_demand, -(traffic.volumes * free)[:, None])
-        least = np.where(settled, traffic.volumes * level * (1 - tolerances.AGREEMENT), 0.0)
+        rows = _stacked(traffic.level_of_flow, -free.astype(float)[:, None])
+        least = np.where(settled, level - NOISE, 0.0)
         cost = np.append(np.zeros(len(flows)), 1.0)
         solution = _best(traffic, cost, at_least=(rows, least), extra_upper=[1.0])
         flows, t = np.asarray(solution.x[:-1]), solution.x[-1]
-        prices = -solution.ineqlin.marginals[-len(settled) :] * traffic.volumes
+        prices = -solution.ineqlin.marginals[-len(settled) :]
         now = free & ((prices > NOISE * prices.max()) | (t >= 1 - NOISE))
         level[now] = t
         settled |= now
@@ -144,26 +151,19 @@ def danna(traffic: Traffic) -> np.ndarray:
 
 
 def swan(traffic: Traffic, alpha: float = ALPHA) -> np.ndarray:
-    """Return flows by SWAN's bins: T + 1 programs, each within α times the rates of the last."""
-    unit, n_bins = _bins(traffic, alpha)
-    volumes = traffic.volumes
-    frozen = np.full(len(volumes), np.nan)
+    """Return flows by SWAN's bins: T + 1 programs, each within α times the levels of the last."""
+    ends = _ends_of_bins(traffic, alpha)
+    frozen = np.full(len(traffic.volumes), np.nan)
     flows = np.zeros(len(traffic.owners))
-    for k in range(n_bins + 1):
+    for before, end in zip(np.append(0.0, ends), ends, strict=False):
         free = np.isnan(frozen)
-        most = np.where(free, np.minimum(volumes, unit * alpha**k), frozen)
-        before = 0.0 if k == 0 else unit * alpha ** (k - 1)
-        least = np.where(free, np.minimum(volumes, before), frozen)
-        solution = _best(
-            traffic,
-            np.ones(len(flows)),
-            at_least=(traffic.of_demand, least * (1 - tolerances.AGREEMENT)),
-            most=most,
-        )
+        most = np.where(free, end, frozen)
+        least = np.where(free, before, frozen) - NOISE
+        cost = np.ones(len(flows))
+        solution = _best(traffic, cost, at_least=(traffic.level_of_flow, least), most=most)
         flows = np.asarray(solution.x)
-        rates = traffic.of_demand @ flows
-        is_short = rates < most * (1 - NOISE)
-        frozen = np.where(free & (is_short | (rates >= volumes * (1 - NOISE))), rates, frozen)
+        levels = traffic.levels(flows)
+        frozen = np.where(free & (levels < end - NOISE), levels, frozen)
     return flows
 
 
@@ -171,22 +171,18 @@ def geometric_binner(
     traffic: Traffic, alpha: float = ALPHA, last_bin: float = LAST_BIN
 ) -> np.ndarray:
     """Return flows by Soroush's geometric binner: one program, in which later bins are worth less."""
-    from scipy.sparse import csr_array, hstack, kron
+    from scipy.sparse import csr_array, kron
 
-    unit, n_bins = _bins(traffic, alpha)
-    ends = unit * alpha ** np.arange(n_bins + 1)
-    widths = np.diff(ends, prepend=0.0)
+    ends = _ends_of_bins(traffic, alpha)
+    n_demands, n_bins = len(traffic.volumes), len(ends)
     # costs about 1, so that none lies below a solver's tolerance
-    worth = last_bin ** (np.arange(n_bins + 1) / n_bins - 0.5)
-    n_demands = len(traffic.volumes)
-    in_bins = kron(csr_array(np.eye(n_demands)), csr_array(np.ones((1, n_bins + 1))))
-    rows = hstack([traffic.of_demand, -in_bins])
-    cost = np.concatenate([np.zeros(len(traffic.owners)), np.tile(worth, n_demands)])
+    worth = last_bin ** (np.arange(n_bins) / max(n_bins - 1, 1) - 0.5)
+    in_bins = kron(csr_array(np.eye(n_demands)), csr_array(np.ones((1, n_bins))))
     solution = _best(
         traffic,
-        cost,
-        at_least=(rows, np.zeros(n_demands)),
-        extra_upper=np.tile(widths, n_demands),
+        np.concatenate([np.zeros(len(traffic.owners)), np.tile(worth, n_demands)]),
+        at_least=(_stacked(traffic.level_of_flow, -in_bins), np.zeros(n_demands)),
+        extra_upper=np.tile(np.diff(ends, prepend=0.0), n_demands),
     )
     return np.asarray(solution.x[: len(traffic.owners)])
 
@@ -194,36 +190,33 @@ def geometric_binner(
 def equi_depth_binner(traffic: Traffic, n_bins: int = BINS) -> np.ndarray:
     """Return flows by Soroush's equi-depth binner, without its slack.
 
-    Demands in the order of the waterfiller's rates are in bins of equal number. One program keeps the
-    rates of a bin between two barriers, which are variables, and lower bins are worth more.
+    Demands in the order of the waterfiller's levels are in bins of equal number. One program keeps the
+    levels of a bin between two barriers, which are variables, and lower bins are worth more.
     """
     from scipy.sparse import csr_array
 
-    n_demands, n_paths = len(traffic.volumes), len(traffic.owners)
+    n_demands = len(traffic.volumes)
     n_bins = min(n_bins, n_demands)
-    rates = traffic.of_demand @ adaptive_waterfiller(traffic)
+    order = np.argsort(traffic.levels(adaptive_waterfiller(traffic)), kind="stable")
     bins = np.empty(n_demands, dtype=int)
-    bins[np.argsort(rates, kind="stable")] = np.arange(n_demands) * n_bins // n_demands
-    epsilon = LAST_BIN ** (1 / n_bins)
-    cost = np.concatenate([epsilon ** (bins[traffic.owners] - n_bins / 2), np.zeros(n_bins - 1)])
-    # a demand whose volume lies below its barrier is not held to it
-    above = np.flatnonzero((bins > 0) & (rates < traffic.volumes * (1 - NOISE)))
+    bins[order] = np.arange(n_demands) * n_bins // n_demands
+    above = np.flatnonzero(bins > 0)
     below = np.flatnonzero(bins < n_bins - 1)
     members = np.concatenate([above, below])
+    signs = np.where(np.arange(len(members)) < len(above), 1.0, -1.0)
     barriers = np.concatenate([bins[above] - 1, bins[below]])
-    signs = np.where(np.arange(len(members)) < len(above), -1.0, 1.0)
-    at = csr_array(
-        (signs, (np.arange(len(members)), barriers)), shape=(len(members), max(n_bins - 1, 0))
-    )
-    flows = traffic.of_demand[members] * -signs[:, None]
-    rows = _stacked(flows, at)
+    at = csr_array((-signs, (np.arange(len(members)), barriers)), shape=(len(members), n_bins - 1))
+    worth = LAST_BIN ** (bins / n_bins - 0.5) / traffic.volumes
     solution = _best(
         traffic,
-        cost,
-        at_least=(rows, np.zeros(len(members))),
+        np.concatenate([worth[traffic.owners], np.zeros(n_bins - 1)]),
+        at_least=(
+            _stacked(traffic.level_of_flow[members] * signs[:, None], at),
+            np.zeros(len(members)),
+        ),
         extra_upper=np.full(n_bins - 1, np.inf),
     )
-    return np.asarray(solution.x[:n_paths])
+    return np.asarray(solution.x[: len(traffic.owners)])
 
 
 def adaptive_waterfiller(traffic: Traffic, passes: int = PASSES) -> np.ndarray:
@@ -233,19 +226,19 @@ def adaptive_waterfiller(traffic: Traffic, passes: int = PASSES) -> np.ndarray:
     a unit of weight. Then the weights of a demand's paths become the parts of its flow on them.
     """
     owners = traffic.owners
-    counts = np.bincount(owners)
-    weights = 1.0 / counts[owners]
+    volumes = traffic.volumes[owners]
+    weights = volumes / np.bincount(owners)[owners]
     flows = np.zeros(len(owners))
     for _ in range(passes):
         flows = weights * _one_pass(traffic, weights)
         rates = (traffic.of_demand @ flows)[owners]
-        weights = np.where(rates > 0, flows / np.where(rates > 0, rates, 1.0), weights)
+        weights = np.where(rates > 0, volumes * flows / np.where(rates > 0, rates, 1.0), weights)
     return flows
 
 
 def _one_pass(traffic: Traffic, weights: np.ndarray) -> np.ndarray:
-    """Return the rate of each path a unit of weight after one pass over the links."""
-    rates = traffic.volumes[traffic.owners].astype(float)
+    """Return the rate of each path a unit of weight, at most 1, after one pass over the links."""
+    rates = np.ones(len(weights))
     on_link = traffic.on_link
     loads = on_link @ weights
     used = np.flatnonzero(loads > 0)
@@ -337,11 +330,14 @@ def race(traffic: Traffic, methods: Iterable[str] = tuple(METHODS)) -> pd.DataFr
     return pd.DataFrame(rows).set_index("method")
 
 
-def _bins(traffic: Traffic, alpha: float) -> tuple[float, int]:
-    """Return the smallest rate of interest U, and T, the number of factors α up to the largest volume."""
-    positive = traffic.capacities[traffic.capacities > 0]
-    unit = max(float(positive.min()) / len(traffic.volumes), float(traffic.volumes.min()) * NOISE)
-    return unit, max(1, int(np.ceil(np.log(traffic.volumes.max() / unit) / np.log(alpha))))
+def _ends_of_bins(traffic: Traffic, alpha: float) -> np.ndarray:
+    """Return the levels U, αU, α²U, … up to 1; U is the least with everybody on its first path."""
+    firsts = np.searchsorted(traffic.owners, np.arange(len(traffic.volumes)))
+    loads = traffic.on_link[:, firsts] @ traffic.volumes
+    used = (loads > 0) & (traffic.capacities > 0)
+    least = min(1.0, float((traffic.capacities[used] / loads[used]).min(initial=1.0)))
+    n_factors = int(np.ceil(np.log(1 / least) / np.log(alpha)))
+    return np.asarray(np.minimum(least * alpha ** np.arange(n_factors + 1), 1.0))
 
 
 def _stacked(left: Any, right: Any) -> Any:
@@ -360,7 +356,7 @@ def _best(
 ) -> Any:
     """Return SciPy's answer for flows, and columns behind them from 0 to ``extra_upper``, of most worth.
 
-    Links and volumes (or ``most``) hold, and rows @ columns ≥ sides of ``at_least``.
+    Links and levels of at most 1 (or ``most``) hold, and rows @ columns ≥ sides of ``at_least``.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, vstack
@@ -372,13 +368,12 @@ def _best(
     matrix = vstack(
         [
             _stacked(traffic.on_link, nothing),
-            _stacked(traffic.of_demand, none_of_demands),
+            _stacked(traffic.level_of_flow, none_of_demands),
             -csr_array(rows),
         ]
     )
-    limits = np.concatenate(
-        [traffic.capacities, traffic.volumes if most is None else most, -np.asarray(sides)]
-    )
+    most = np.ones(len(traffic.volumes)) if most is None else most
+    limits = np.concatenate([traffic.capacities, most, -np.asarray(sides)])
     upper = np.concatenate([np.full(len(traffic.owners), np.inf), extra_upper])
     bounds = np.column_stack([np.zeros(len(upper)), upper])
     solution = linprog(-cost, matrix, limits, bounds=bounds, method="highs")
