@@ -16,6 +16,7 @@ import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import InstanceError
 from fairlp.formulations.gavel import isolated_throughputs
+from fairlp.mechanisms.allocation import altered
 from fairlp.tolerances import AGREEMENT, VERIFIED
 from gavel_oracle import divided, drawn
 from own_back_ends import Truthful, liar
@@ -437,3 +438,32 @@ def test_the_gap_of_a_policy_is_that_of_its_programs(objective):
     options = {"steps": [3.0, 5.0]} if objective == "finish-time" else {}
     outcome = fairlp.allocate(instance, "gavel", objective=objective, **options)
     assert 0 <= outcome.gap <= AGREEMENT and not outcome.unproved
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_jobs_that_are_alike_have_what_each_has_without_merging(seed):
+    rng = np.random.default_rng(seed)
+    kinds, users = int(rng.integers(1, 4)), 9
+    types = rng.integers(1, 5, (3, kinds)).astype(float)
+    of = rng.integers(0, 3, users)
+    limits = np.where(rng.random(3) < 0.3, rng.integers(1, 3, 3), np.inf)[of]
+    instance = fairlp.Instance.from_arrays(
+        rng.integers(1, 3, 3)[of][:, None],
+        rng.integers(1, 4, (kinds, 1)),
+        rates=types[of],
+        weights=rng.integers(1, 3, 3)[of],
+        task_limits=limits,
+    )
+    merged = fairlp.allocate(instance, "gavel")
+    apart = fairlp.allocate(instance, "gavel", merge=False)
+    assert merged.totals.to_numpy() == pytest.approx(apart.totals.to_numpy(), rel=1e-8)
+    assert merged.residual < 1e-8 and merged.certify() and apart.certify()
+    in_rounds = [user for users in merged.rounds["users"] for user in users]
+    assert sorted(in_rounds) == sorted(user for users in apart.rounds["users"] for user in users)
+    tasks = merged.tasks_array.copy()
+    alike = np.flatnonzero((of == of[0]) & (merged.totals.to_numpy() > 0))
+    if len(alike) > 1:
+        tasks[alike[0]] *= 1.001
+        tasks[alike[1]] *= 0.999
+        proof = altered(merged, tasks_array=tasks).certify()
+        assert not proof and "on average" in proof.message

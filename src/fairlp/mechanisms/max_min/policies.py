@@ -18,6 +18,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...errors import quoted
 from ...formulations import gavel
@@ -35,6 +36,7 @@ from ...formulations.region import runnable_users
 from ...formulations.space_sharing import Combinations, SharedDevices, throughputs
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_alike
 from ...models.notation.model import Model
 from ...models.paths.concave import ConcavePath
 from ...models.paths.path import Path
@@ -45,8 +47,8 @@ from ...models.programs.solution import Solution
 from ...models.trees.tree import Tree
 from ...solvers.interior_point.timed_market import TimedMarket
 from ...solvers.leximin.leximin import RiseOptions, climb
-from ...tolerances import BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST, VERIFIED
-from ..allocation import Allocation
+from ...tolerances import AGREEMENT, BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST, VERIFIED
+from ..allocation import Allocation, altered
 from ..concave_proof import columns_at, prove_by_prices
 from ..formulated import prove_by, solve_model
 from ..mechanism import Mechanism, Method, MethodCall, TasksResult
@@ -77,9 +79,52 @@ def _solved(call: MethodCall) -> TasksResult:
     if objective == HIERARCHICAL:
         return _hierarchical(call)
     formulation = partial(gavel.gavel, **options_of(parameters))
-    solved = solve_model(replace(call, mechanism=replace(call.mechanism, formulation=formulation)))
+    call = replace(call, mechanism=replace(call.mechanism, formulation=formulation))
+    is_merged = call.merge and objective == gavel.MAX_MIN and parameters.get("pairs") is None
+    solved = _of_alike_jobs(call) if is_merged else solve_model(call)
     tasks_per_level = at_level_1(call.instance, parameters, solved.tasks.sum(axis=1))
     return replace(solved, tasks_per_level=tasks_per_level)
+
+
+def _of_alike_jobs(call: MethodCall) -> TasksResult:
+    """Solve the model for one job of all that are alike, and give each its part."""
+    merged, groups = merge_alike(call.instance)
+    solved = solve_model(replace(call, instance=merged))
+    if not groups.merges:
+        return solved
+    rounds = solved.rounds
+    if isinstance(rounds, pd.DataFrame):
+        labels = call.instance.users.labels.to_series().groupby(groups.of).agg(list)
+        members = dict(zip(merged.users.labels, labels, strict=True))
+        rounds = rounds.copy()
+        for name in ("users", "satisfied"):
+            rounds[name] = [
+                [job for user in users for job in members[user]] for users in rounds[name]
+            ]
+    tasks = solved.tasks[groups.of] * groups.factor[:, None]
+    return replace(solved, tasks=tasks, rounds=rounds)
+
+
+def _proof_of_alike_jobs(
+    formulation: Callable[[Instance], Model], allocation: Allocation, exact: bool
+) -> Proof | None:
+    """Return the proof for one job of all that are alike; None where none are, and of rationals."""
+    merged, groups = merge_alike(allocation.instance)
+    if exact or not groups.merges:
+        return None
+    totals = allocation.totals.to_numpy()
+    together = np.zeros((len(groups), len(allocation.instance.servers)))
+    np.add.at(together, groups.of, allocation.tasks_array)
+    each = together.sum(axis=1)[groups.of] * groups.factor
+    errors = differences(totals, each)
+    n = int(errors.argmax())
+    if errors[n] > AGREEMENT:
+        name = quoted(allocation.instance.users[n])
+        message = (
+            f"jobs like {name} have {each[n]:.12g} tasks on average, and it has {totals[n]:.12g}"
+        )
+        return Proof(False, message, float(errors[n]))
+    return prove_by(formulation, altered(allocation, instance=merged, tasks_array=together), exact)
 
 
 def at_level_1(
@@ -301,6 +346,10 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
         )
     if objective == TOTAL:
         return _prove_total(formulation, allocation, exact)
+    if objective == gavel.MAX_MIN and "pairs" not in options:
+        proof = _proof_of_alike_jobs(formulation, allocation, exact)
+        if proof is not None:
+            return proof
     return prove_by(formulation, allocation, exact, as_written=as_written)
 
 

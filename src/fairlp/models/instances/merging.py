@@ -197,6 +197,26 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     return merged, groups
 
 
+def merge_alike(instance: Instance) -> tuple[Instance, Groups]:
+    """Return one user for all who are alike in everything: k of them have k times its demands and weight.
+
+    Limits are of all together. It is for rates, where users are also short of their own time; O(NK).
+    """
+    parts = [instance.demands, instance.user_weights, instance.task_limits]
+    parts += [instance.gamma()]
+    groups = _groups([part.reshape(len(instance.users), -1) for part in parts])
+    if not groups.merges:
+        return instance, groups
+    counts = np.bincount(groups.of).astype(float)
+    merged = instance.select_users(groups.first).derived(
+        demands=instance.demands[groups.first] * counts[:, None],
+        weights=instance.user_weights[groups.first] * counts,
+        task_limits=instance.task_limits[groups.first] * counts,
+        entitlements=None,
+    )
+    return merged, replace(groups, factor=1 / counts[groups.of])
+
+
 #: Users who may run on at most this part of the servers of one capacity may be left out there;
 #: servers of which another server's users are at least the second part count as those; it pays
 #: where this part of the kinds of servers is left.
