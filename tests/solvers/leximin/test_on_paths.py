@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 
 import fairlp
 from fairlp import Index, Model
 from fairlp.solvers.leximin import on_paths
-from fairlp.solvers.leximin.networks import PathProof
+from fairlp.solvers.leximin.networks import Network, PathProof, Round
 from fairlp.solvers.leximin.on_paths import System
 from path_networks import b4, random_network, small_networks
 from profiles import many
@@ -120,6 +121,16 @@ def test_prices_prove_no_level_that_is_too_high(seed):
     ]
     assert np.isnan(PathProof(proof.network, negative[:1]).bounds()[0]).all()
     assert np.isnan(PathProof(proof.network, proof.rounds[:-1]).bounds()[0]).any()
+
+
+def test_a_negative_price_of_a_link_that_need_not_be_full_proves_nothing():
+    """Two demands share two links, of 6 and of 100: both have 3."""
+    network = Network(
+        sp.csr_array(np.ones((2, 2))), np.array([6.0, 100.0]), np.arange(2), *np.ones((2, 2))
+    )
+    for prices, bound in (([1.0, 0.0], 3.0), ([0.5, 0.5], 26.5), ([1.01, -0.01], np.nan)):
+        end = Round(3.0, np.arange(2), np.arange(2), np.array(prices))
+        np.testing.assert_allclose(PathProof(network, [end]).bounds()[0], bound)
 
 
 def other_models():

@@ -121,7 +121,6 @@ class Simplex:
         self.slack = np.array(network.capacity, dtype=float)  # infinite of links that are full
         self.is_settled = np.zeros(n_links + 1, dtype=bool)  # full in every leximin
         self.signs = np.repeat([1.0, -1.0], network.links.shape[1])
-        self.link_numbers = np.arange(self.t + 1, self.t + 1 + n_links)
         self.use_of_link = np.zeros(self.t + 1)
         self.prices = np.zeros(n_links + 1)
         self.costs = np.zeros(self.t)
@@ -266,16 +265,16 @@ class Simplex:
             growth += pace * self.t_column
         if entering > self.t:
             self.slack[entering - system.first_link] = 0.0
-        if abs(growth[np.isinf(self.slack)]).max(initial=0.0) > AGREEMENT:
+        (links,) = growth.nonzero()
+        slack, loads = self.slack[links], growth[links]
+        if abs(loads[np.isinf(slack)]).max(initial=0.0) > AGREEMENT:
             self._renew()
             return
 
         # rates of paths, of keys, and of what is left of links
         key_rates = self.rising[demands] * pace - beside[demands]
-        rates = np.concatenate((rates, key_rates, -growth))
-        left = np.concatenate(
-            (self.flow[paths[: len(demands)]], self._key_flows(demands), self.slack)
-        )
+        rates = np.concatenate((rates, key_rates, -loads))
+        left = np.concatenate((self.flow[paths[: len(demands)]], self._key_flows(demands), slack))
         (falling,) = (rates < -SATURATED).nonzero()
         speeds = -rates[falling]
         lengths = np.maximum(left[falling], 0.0) / speeds
@@ -284,7 +283,7 @@ class Simplex:
         if lengths.min(initial=np.inf) < length:
             length = lengths.min()
             (ties,) = (lengths <= length * (1 + SATURATED)).nonzero()
-            numbers = np.concatenate((paths, self.link_numbers))[falling]
+            numbers = np.concatenate((paths, links + system.first_link))[falling]
             if self.standing_steps > MOST_STANDING_STEPS:
                 leaving = int(numbers[ties].min())
             else:
@@ -294,7 +293,7 @@ class Simplex:
 
         self.flow[paths[: len(demands)]] += length * rates[: len(demands)]
         self.beside_key += length * beside
-        self.slack -= length * growth
+        self.slack[links] = slack - length * loads
         self._exchange(entering, leaving, solution, growth)
 
     def _exchange(
