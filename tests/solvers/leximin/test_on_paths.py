@@ -14,7 +14,7 @@ from fairlp import Index, Model
 from fairlp.solvers.leximin import on_paths
 from fairlp.solvers.leximin.networks import Network, PathProof, Round
 from fairlp.solvers.leximin.on_paths import System
-from path_networks import b4, random_network, small_networks
+from path_networks import Wide, b4, random_network, small_networks
 from profiles import many
 
 #: What SciPy's rounds are off by.
@@ -174,6 +174,23 @@ def test_models_of_another_form_go_another_way(model, levels, is_network):
     np.testing.assert_allclose(answer.levels, again.levels, rtol=1e-9)
     if levels is not None:
         np.testing.assert_allclose(answer.levels, levels)
+
+
+@pytest.mark.parametrize("name", ["MOST_STEPS", "MOST_CHANGES"])
+def test_what_takes_too_long_is_left_to_programs(monkeypatch, name):
+    network = random_network(1)
+    quick = on_its_way(network)
+    monkeypatch.setattr(on_paths, name, 0)
+    answer = fairlp.leximin(network.model())
+    assert answer.solver == "highs" and answer.certify()
+    np.testing.assert_allclose(answer.levels, quick.levels, rtol=1e-9)
+
+
+def test_demands_with_many_paths_are_left_to_programs():
+    network = Wide([1.0] * 10, [1.0, 2.0], [[[e] for e in range(10)]] * 2)
+    answer = fairlp.leximin(network.model())
+    assert answer.solver == "highs"
+    np.testing.assert_allclose(answer.levels, 10 / 3)
 
 
 def test_real_demands_on_b4_are_proved():

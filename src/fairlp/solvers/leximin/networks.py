@@ -14,6 +14,8 @@ from .levels import Levels
 
 #: How often demands choose their first keys, by prices of what all have chosen so far.
 CHOICES = 10
+#: Paths a demand, on average, up to which a simplex on paths is quicker than rounds of programs.
+MOST_PATHS = 8
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,7 @@ def paths_of(problem: Levels) -> Paths | None:
     entries[matrix.indices] = matrix.data
     if (
         program.is_mip
+        or len(columns) > MOST_PATHS * len(problem.places)
         or problem.outcomes is not None
         or (entries[matrix.indices] != matrix.data).any()
         or (entries < 0).any()

@@ -28,8 +28,10 @@ from .of_levels import by_value, table
 
 #: After so many steps of length 0, numbers decide who enters and leaves (Bland's rule).
 MOST_STANDING_STEPS = 100
-#: Steps a path and link after which the simplex gives up.
-MOST_STEPS = 100
+#: Steps, and changes of entries of the inverse, a path and link, after which the simplex gives up:
+#: where all links are full at once, linear programs are quicker.
+MOST_STEPS = 20
+MOST_CHANGES = 3000
 
 
 class System:
@@ -45,6 +47,7 @@ class System:
         self.links = np.zeros(0, dtype=np.intp)
         self.row = np.full(links + 1, -1)
         self.inverse = np.zeros((64, 64))
+        self.changes = 0
 
     def slot(self, variable: int) -> int:
         """Return the place of a variable, −1 where it is not basic."""
@@ -76,6 +79,7 @@ class System:
         (rows,) = (abs(column) > ROUNDING * abs(column).max()).nonzero()
         (slots,) = change.nonzero()
         self.inverse[rows[:, None], slots] -= column[rows][:, None] * change[slots]
+        self.changes += len(rows) * len(slots)
         self.variables[slot] = entering
         if entering >= self.first_link:
             self._drop(entering - self.first_link, slot)
@@ -148,8 +152,9 @@ class Simplex:
                 self._settle()
             else:
                 self._step(entering)
-            if self.steps > MOST_STEPS * sum(self.network.uses.shape):
-                raise NotConvergedError("the simplex of paths does not end")
+            size = sum(self.network.uses.shape)
+            if self.steps > MOST_STEPS * size or self.system.changes > MOST_CHANGES * size:
+                raise NotConvergedError("the simplex of paths takes too long")
 
     @property
     def level(self) -> np.ndarray:
