@@ -129,7 +129,7 @@ def test_a_negative_price_of_a_link_that_need_not_be_full_proves_nothing():
         sp.csr_array(np.ones((2, 2))), np.array([6.0, 100.0]), np.arange(2), *np.ones((2, 2))
     )
     for prices, bound in (([1.0, 0.0], 3.0), ([0.5, 0.5], 26.5), ([1.01, -0.01], np.nan)):
-        end = Round(3.0, np.arange(2), np.arange(2), np.array(prices))
+        end = Round(np.arange(2), np.arange(2), np.array(prices))
         np.testing.assert_allclose(PathProof(network, [end]).bounds()[0], bound)
 
 

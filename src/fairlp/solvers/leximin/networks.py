@@ -86,7 +86,6 @@ class Network:
 class Round:
     """Prices of links that show that the settled cannot have more; none at a limit."""
 
-    level: float
     settled: np.ndarray
     links: np.ndarray
     prices: np.ndarray

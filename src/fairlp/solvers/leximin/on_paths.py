@@ -168,6 +168,7 @@ class Simplex:
         return np.asarray(flow)
 
     def _key_flows(self, demands: np.ndarray) -> np.ndarray:
+        """Return what is left of the rates of demands for their keys."""
         rates = self.rising[demands] * self.flow[self.t] + self.fixed[demands]
         return np.asarray(rates - self.beside_key[demands])
 
@@ -200,6 +201,7 @@ class Simplex:
     # -- who enters
 
     def _costs(self, paths: np.ndarray) -> np.ndarray:
+        """Return what paths cost at the prices of their links."""
         return np.asarray(self.prices[self.network.links[paths]].sum(axis=1))
 
     def _reduced(self) -> np.ndarray:
@@ -372,11 +374,12 @@ class Simplex:
             self._open(self.open[self.is_open], self.open_uses[self.is_open])
 
     def _end_round(self, demands: np.ndarray, level: float, links: np.ndarray) -> None:
-        self.rounds.append(Round(level, demands, links, self.prices[links]))
+        """Note the prices of these links, which end the round, and who settles."""
+        self.rounds.append(Round(demands, links, self.prices[links]))
         self._fix(demands, level)
 
     def _fix(self, demands: np.ndarray, level: float) -> None:
-        """Give demands their level, and begin a round with a unit of t that fits the others."""
+        """Give demands their level, and begin a round in a unit of t that fits the others."""
         network = self.network
         self.fixed[demands] = network.volume[demands] * level
         self.rising[demands] = 0.0
