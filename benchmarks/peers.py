@@ -8,8 +8,8 @@
   cvxopt``).
 - POP (Narayanan et al., SOSP 2021) deals users and servers out at random and solves every part by itself: so do we
   here, each part by the method that also solves the whole.
-- Soroush (Namyar et al., NSDI 2024) approximates max-min fairness by one linear program, its geometric binner, or by
-  none, its waterfillers, after ``cluster_scheduling/alg`` of github.com/microsoft/Soroush: written anew here.
+- Soroush (Namyar et al., NSDI 2024) approximates max-min fairness without a program by its waterfillers, after
+  ``cluster_scheduling/alg`` of github.com/microsoft/Soroush: written anew here.
 
 PyOptInterface, Pyoframe and linopy build models; compile_drfh.py compares their seconds with ours, ports.py their code.
 """
@@ -273,35 +273,6 @@ def pop_jobs(jobs: Jobs, parts: int, seed: int) -> tuple[np.ndarray, list[float]
 
 
 # Soroush
-
-
-def geometric_bins(instance: Instance, factor: float = 2.0, less: float = 0.1) -> np.ndarray:
-    """Return levels of C-DRFH by Soroush's geometric binner: one linear program, each level within a factor.
-
-    A level is the sum of what it has in bins, each ``factor`` times as high as all below it
-    together. What is in a bin counts ``less`` times what is in the one below, so that lower bins
-    fill first.
-    """
-    shares = instance.demands / instance.pool
-    needed = shares / shares.max(axis=1, keepdims=True)
-    per_task = shares.max(axis=1)
-    alone = instance.gamma().sum(axis=1) * per_task
-    least = (alone / len(instance.users)).min()  # all have it where every server is divided equally
-    ends = least * factor ** np.arange(
-        int(np.ceil(np.log(alone.max() / least) / np.log(factor))) + 1
-    )
-    n, i, r = instance.users, instance.servers, instance.resources
-    b = Index("b", range(len(ends)), "bin")
-    model = Model("geometric binner", indices=(n, i, r, b))
-    d = model.parameter("d", (n, r), needed)
-    c = model.parameter("c", (i, r), instance.capacities * instance.counts[:, None] / instance.pool)
-    g = model.variable("g", n, i, where=instance.runnable())
-    f = model.variable("f", n, b, upper=np.tile(np.diff(ends, prepend=0), (len(n), 1)))
-    worth = model.parameter("worth", b, less ** np.arange(len(ends)))
-    model.constraint("capacity", (d * g).sum(n) <= c)
-    model.constraint("level", g.sum(i) == f.sum(b))
-    model.maximize((worth * f).sum(n, b))
-    return model.solve().require_optimal().values["g"].sum(axis=1).to_numpy()
 
 
 def waterfill(jobs: Jobs, repetitions: int = 1) -> tuple[np.ndarray, np.ndarray]:

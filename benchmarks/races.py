@@ -31,7 +31,6 @@ from peers import (
     by_leximin,
     cluster,
     drawn_jobs,
-    geometric_bins,
     ours_in_cvxpy,
     pop_jobs,
     pop_levels,
@@ -223,29 +222,6 @@ def race_pop(sizes: list[int], parts: list[int], limit: float, seed: int) -> Non
     )
 
 
-def race_soroush(sizes: list[int], limit: float, seed: int) -> None:
-    """C-DRFH by one linear program of bins beside the exact leximin."""
-    rows = []
-    for size in sizes:
-        instance = cluster(size, size, seed)
-        right, whole = timed(lambda one: fairlp.allocate(one, "c-drfh").levels.to_numpy(), instance)
-        rows.append([f"{size} × {size}", "exact", f"{whole:.3f}", "", "1", "0%", "1"])
-        levels, seconds = timed(geometric_bins, instance)
-        rows.append(
-            [
-                "",
-                "binner, factor 2",
-                f"{seconds:.3f}",
-                f"{whole / seconds:.2f}",
-                *lost(levels, right),
-            ]
-        )
-        if seconds > limit / 4:
-            break
-    columns = ["users × servers", "", "CPU s", "faster", "least level", "1 % worse", "sum"]
-    show("C-DRFH, 3 resources: Soroush's geometric binner beside the exact leximin", columns, rows)
-
-
 #: Passes of Soroush's waterfillers; one is the approximate one, ten are what their code runs.
 PASSES = (1, 10, 30)
 
@@ -306,7 +282,6 @@ def main() -> None:
         if "pop" in asked:
             race_pop(given.pop, given.parts, given.limit, given.seed)
         if "soroush" in asked:
-            race_soroush(given.pop, given.limit, given.seed)
             race_waterfillers(given.jobs, given.parts, given.seed)
         if "cvxpy_leximin" in asked:
             race_cvxpy_leximin(given.users, given.limit, given.seed)

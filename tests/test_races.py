@@ -115,17 +115,6 @@ def test_cvxpy_leximin_gives_the_same_levels():
 
 
 @pytest.mark.parametrize("seed", range(many(5)))
-def test_levels_of_the_binner_are_half_of_the_leximins_at_least(peers, seed):
-    instance = peers.cluster(9, 7, seed, 0.5)
-    levels, right = (
-        peers.geometric_bins(instance),
-        fairlp.allocate(instance, "c-drfh").levels.to_numpy(),
-    )
-    assert (levels >= right / 2 * (1 - AGREEMENT)).all()
-    assert levels.min() <= right.min() * (1 + AGREEMENT)
-
-
-@pytest.mark.parametrize("seed", range(many(5)))
 @pytest.mark.parametrize("like_gavel", [True, False])
 def test_waterfillers_keep_capacities_and_are_no_better_than_the_leximin(peers, seed, like_gavel):
     jobs = peers.drawn_jobs(9, seed, like_gavel)

@@ -5,6 +5,7 @@ from . import (
     library as library,
     papers as papers,
     plots as plots,
+    races as races,
     simulation as simulation,
     study as study,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "library",
     "papers",
     "plots",
+    "races",
     "read_alibaba_gpu",
     "reproduce",
     "simulation",

@@ -47,7 +47,6 @@ def packed(
     upper: Mapping[int, np.ndarray],
     job: WaitingJob,
     *,
-    used: np.ndarray | None = None,
     holdings: Holdings = _NOBODY,
     servers: np.ndarray | None = None,
 ) -> dict[int, np.ndarray] | None:
@@ -57,7 +56,6 @@ def packed(
 
     * Σ_i x[n,i] = tasks of n; where each needs a node of its own Σ_n x[n,i] ≤ count[i]
     * Σ_n x[n,i]·d[n,r] ≤ free[i,r] + Σ_p amounts[r][i,p]·y[p], and limits·y ≤ most
-    * below each queue with a cap, Σ x[n,i]·d[n,r] is at most what the cap leaves
 
     None, too, where the program has no answer in its time.
 
@@ -68,8 +66,6 @@ def packed(
     upper : mapping
         Tasks that servers may take of each user at most, shape (K,).
     job : WaitingJob
-    used : ndarray, shape (queues, R), optional
-        What queues use now; without it caps do not count.
     holdings : Holdings, optional
     servers : ndarray of int, shape (K,), optional
         Their positions; by default all servers.
@@ -99,11 +95,6 @@ def packed(
     for r in range(free.shape[1]):
         given = -holdings.amounts[r] if holdings.amounts else None
         limit(sparse.kron(demands[None, :, r], on_each), free[:, r], given)
-    if used is not None:
-        tree = instance.tree
-        for v, r in np.argwhere(tree.caps < instance.pool).tolist():
-            below = np.where(tree.users_below(v)[users] > 0, demands[:, r], 0.0)
-            limit(sparse.kron(below[None, :], on_all), tree.caps[[v], r] - used[v, r])
     if len(holdings.most):
         limit(sparse.csr_array((len(holdings.most), size)), holdings.most, holdings.limits)
 

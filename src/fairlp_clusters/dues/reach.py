@@ -5,10 +5,10 @@ No victims are named: a program says whether amounts and placement allow it, and
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
-
-import fairlp
 
 from ..readers.pods import LACK_OF_ROOM, NEVER_DECIDED, OTHER_CONSTRAINTS
 from .dues import Dues
@@ -32,11 +32,8 @@ def givers(dues: Dues, t: int) -> np.ndarray:
     tree = dues.instance.tree
     if tree.quotas is not None:
         first_users = np.unique(shares.tenants.of, return_index=True)[1]
-        roots = [
-            next(iter(fairlp.queues.lineage(str(tree.paths[tree.of[n]]))[1:2]), "")
-            for n in first_users
-        ]
-        holds_more &= np.array([root == roots[t] for root in roots])
+        roots = np.array([tree.chain(int(tree.of[n]))[-2:][0] for n in first_users])
+        holds_more &= roots == roots[t]
     return np.flatnonzero(holds_more)
 
 
@@ -67,15 +64,10 @@ def could_start(dues: Dues, room: Room, job: WaitingJob, tenants: np.ndarray) ->
     instance, shares = dues.instance, dues.shares
     holders = np.flatnonzero(np.isin(shares.tenants.of, tenants))
     held = dues.tasks[holders]
-    within_reach = room.free + held.T @ instance.demands[holders]
-    upper = {
-        n: np.where(
-            room.runnable[n] & ~dues.facts.kept,
-            np.floor(_tasks_in(within_reach, instance.demands[n]) + AUDIT),
-            0.0,
-        )
-        for n in job.tasks
-    }
+    within_reach = replace(room, free=room.free + held.T @ instance.demands[holders], pieces={})
+    may_be = room.runnable & ~dues.facts.kept
+    every = np.arange(len(room.free))
+    upper = {n: np.where(may_be[n], within_reach.tasks_on(n, every), 0) for n in job.tasks}
     order = np.argsort(-np.sum(list(upper.values()), axis=0), kind="stable")
     seen = np.sort(order[:_MOST_SERVERS])
     held = held[:, seen]
@@ -99,9 +91,3 @@ def could_start(dues: Dues, room: Room, job: WaitingJob, tenants: np.ndarray) ->
     upper = {n: tasks[seen] for n, tasks in upper.items()}
     placed = packed(instance, room.free[seen], upper, job, holdings=holdings, servers=seen)
     return placed is not None
-
-
-def _tasks_in(amounts: np.ndarray, demand: np.ndarray) -> np.ndarray:
-    """Return how many tasks amounts on servers are, shape (K,)."""
-    demanded = demand > 0
-    return np.asarray((amounts[:, demanded] / demand[demanded]).min(axis=1, initial=np.inf))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -84,16 +83,14 @@ class Room:
         tasks: np.ndarray,
         *,
         asleep: np.ndarray | None = None,
-        taken: np.ndarray | None = None,
+        taken: np.ndarray | float = 0.0,
         pieces: Mapping[int, np.ndarray] | None = None,
     ) -> Room:
         """Return the room beside tasks, shape (N, K), and amounts that are taken, shape (K, R)."""
         effort = instance.effort()
         used = (tasks if effort is None else tasks * effort).T @ instance.demands
         capacity = instance.total_capacities
-        free = capacity - used
-        if taken is not None:
-            free = free - taken
+        free = capacity - used - taken
         free = np.where(free > tolerances.SATURATED * capacity, free, 0.0)
         amounts = tasks.sum(axis=1)[:, None] * instance.demands
         lanes, lane_tasks = None, np.zeros(0)
@@ -279,24 +276,17 @@ class Room:
         users = self._largest_tasks_first(job)
         room = self
         for n, count in users:
-            obstacle = room._obstacle(n, count, job.one_a_node)
-            if obstacle is not None:
-                return obstacle
             placement = room._together(n, count, job.one_a_node, np.zeros_like(self.asleep))
             if placement is None:
-                break
+                return room._obstacle(n, count, job.one_a_node)
             room = room.beside([placement])
         return Obstacle("resource", int(self.instance.demands[users[0][0]].argmax()))
 
-    def _obstacle(self, n: int, count: int, one_a_node: bool) -> Obstacle | None:
-        """Return what stops so many tasks of a user at once; None where they have room."""
-        limits = [self._limit(n, count, lane) for lane, _ in self._lanes_of(n)]
-        open_masks = [
-            mask
-            for (_, mask), limit in zip(self._lanes_of(n), limits, strict=True)
-            if limit is None
-        ]
-        stopping = [limit for limit in limits if limit is not None]
+    def _obstacle(self, n: int, count: int, one_a_node: bool) -> Obstacle:
+        """Return what stops so many tasks of a user at once, which have no room."""
+        limits = [(mask, self._limit(n, count, lane)) for lane, mask in self._lanes_of(n)]
+        open_masks = [mask for mask, limit in limits if limit is None]
+        stopping = [limit for _, limit in limits if limit is not None]
         if not open_masks:
             return stopping[0]
         servers = self.servers_of(n, np.any(open_masks, axis=0))
@@ -307,10 +297,6 @@ class Room:
         tasks_alone = np.floor(alone.min(axis=1, initial=np.inf) + AUDIT)
         if (counts if one_a_node else tasks_alone * counts).sum() < count:
             return stopping[0] if stopping else Obstacle("nowhere")
-        for mask in open_masks:
-            tasks = self.tasks_on(n, servers[mask[servers]])
-            if (np.minimum(tasks, counts[mask[servers]]) if one_a_node else tasks).sum() >= count:
-                return None
 
         # The resource that is the scarcest on most servers, of those without room where there are any
         free = self.free[np.ix_(servers, demanded)] / demand[demanded]
@@ -361,26 +347,21 @@ class Room:
                 n: np.where(mask, self.tasks_on(n, servers), 0)
                 for n, (_, mask) in zip(users, lanes, strict=True)
             }
-            tasks = packed(self.instance, self.free, upper, job, used=self.use)
+            tasks = packed(self.instance, self.free, upper, job)
             if tasks is None:
                 continue
-            placements = [
-                Placement(n, np.flatnonzero(tasks[n]), tasks[n][tasks[n] > 0], lane)
-                for n, (lane, _) in zip(users, lanes, strict=True)
-            ]
-            if self._is_within_limits(placements):
+            placements = []
+            beside = self  # queues leave room for one user after the other
+            for n, (lane, _) in zip(users, lanes, strict=True):
+                if beside._limit(n, job.tasks[n], lane) is not None:
+                    break
+                placements.append(
+                    Placement(n, np.flatnonzero(tasks[n]), tasks[n][tasks[n] > 0], lane)
+                )
+                beside = beside.beside(placements[-1:])
+            else:
                 return placements
         return None
-
-    def _is_within_limits(self, placements: list[Placement]) -> bool:
-        """Whether queues leave room for these tasks, one user after the other."""
-        room = self
-        for placement in placements:
-            count = int(placement.tasks.sum())
-            if room._limit(placement.user, count, placement.lane) is not None:
-                return False
-            room = room.beside([placement])
-        return True
 
 
 def _fill_machines(machines: np.ndarray, demand: np.ndarray, count: int) -> None:
@@ -415,12 +396,3 @@ def placed_in_turn(room: Room, jobs: Sequence[WaitingJob]) -> Iterator[Turn]:
         if copies:
             started.add(job.name)
         yield Turn(k, placements, copies, room)
-
-
-def tasks_by_server(placements: Iterable[Placement]) -> Counter[int]:
-    """Return the tasks of placements by server."""
-    tasks: Counter[int] = Counter()
-    for placement in placements:
-        pairs = zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True)
-        tasks.update(dict(pairs))
-    return tasks

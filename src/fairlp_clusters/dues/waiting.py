@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .jobs import WaitingJob
-from .room import Obstacle, Placement, Room, placed_in_turn, tasks_by_server
+from .room import Obstacle, Placement, Room, placed_in_turn
 
 #: So many kinds of jobs of one tenant are tried, in the scheduler's order.
 _MOST_KINDS = 100
@@ -55,35 +55,37 @@ def waiting_of(
     messages, left_out = words_of(jobs)
     counted = list(zip(jobs, owed_copies, strict=True))
     owed = [job._replace(copies=copies) for job, copies in counted if copies]
-    owed.sort(key=lambda job: bool(job.after))
     others = [
         job._replace(copies=job.copies - copies) for job, copies in counted if job.copies > copies
     ]
     tried = [*owed, *sorted(others, key=in_turn)[:_MOST_KINDS]]
     is_open = [not says_no_node(job.message, node_count) for job in tried]
-    open_jobs = [k for k in range(len(tried)) if is_open[k]]
     placements: list[Placement] = []
-    fitting: dict[int, int] = {}
+    fitting = [0] * len(tried)
     beside = room
-    for turn in placed_in_turn(room, [tried[k] for k in open_jobs]):
-        fitting[open_jobs[turn.position]] = turn.copies
+    may_fit = [job if is_open[k] else job._replace(copies=0) for k, job in enumerate(tried)]
+    for turn in placed_in_turn(room, may_fit):
+        fitting[turn.position] = turn.copies
         placements += turn.placements
         beside = turn.room
-    stopped = [k for k, job in enumerate(tried) if fitting.get(k, 0) < job.copies]
+    stopped = [k for k, job in enumerate(tried) if fitting[k] < job.copies]
     job = tried[stopped[0]] if stopped else None
     obstacle = None
     if job is not None and (is_open[stopped[0]] or beside.place(job) is None):
         obstacle = beside.obstacle(job)
-    by_server = tasks_by_server(placements)
+    by_server: Counter[int] = Counter()
+    for placement in placements:
+        pairs = zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True)
+        by_server.update(dict(pairs))
     return Waiting(
         jobs=int(sum(job.copies for job in jobs)),
         tasks=int(sum(job.copies * job.size for job in jobs)),
         since=min((job.since for job in jobs if job.since), default=""),
         messages=messages,
         left_out=left_out,
-        fitting_jobs=sum(fitting.values()),
-        fitting_tasks=sum(tried[k].size * count for k, count in fitting.items()),
-        servers={i: count for i, count in by_server.most_common() if count},
+        fitting_jobs=sum(fitting),
+        fitting_tasks=sum(job.size * count for job, count in zip(tried, fitting, strict=True)),
+        servers=dict(by_server.most_common()),
         job=job,
         obstacle=obstacle,
     )

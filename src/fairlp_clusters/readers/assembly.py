@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import replace
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from .cluster import (
     Job,
     Leaf,
     Node,
-    Request,
     first_time,
 )
 from .queue_rows import (
@@ -35,10 +33,8 @@ from .rows import (
     may_run,
     nodes_and_rows,
     note_overcommitment,
-    note_priorities,
     resources_and_rows,
     table_of,
-    waiting_table,
 )
 from .snapshot import IdleError, Snapshot
 
@@ -47,11 +43,11 @@ MOST_BYTES = 4 * 2**30
 
 BYTES_A_PAIR = 9
 
-#: Servers that γ is computed for at once.
-_SLICE = 256
-
-#: The columns of jobs that wait.
-_WAITING_COLUMNS = (
+#: Why tasks run nowhere that have nodes.
+_STRANDED = "no node may take other tasks of its job, and all of them run at once"
+#: The columns of users and of jobs that wait.
+_WAITING_COLUMNS = ("user", "queue", "tasks", "since", "message", "nowhere")
+_JOB_COLUMNS = (
     "job", "user", "queue", "tasks", "jobs", "one_a_node", "since", "priority", "message",
     "left_out", "after",
 )  # fmt: skip
@@ -75,9 +71,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str) -> Snapshot:
     # Labels of all users, also of those who are left out of the instance below
     label_rows(rows)
     held = held_table(rows)
-    note_priorities(cluster)
     jobs = _jobs_of_rows(cluster, rows_of_leaves)
-    all_rows = rows
 
     # Users: rows with tasks that run, or that wait and could run.
     position = {node.name: k for k, node in enumerate(nodes)}
@@ -88,10 +82,9 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str) -> Snapshot:
     ]
     give_owners_queues(cluster, rows)
     resources, rows = resources_and_rows(cluster, nodes, rows)
-    runnable_jobs = _strand_jobs(jobs, set(rows))
+    waiting, waiting_jobs = _tables_of_waiting(jobs)
     rows = [row for row in rows if row.tasks]
     _set_job_sizes(cluster, jobs, rows_of_leaves)
-    waiting = waiting_table(all_rows)
     _require_nodes_and_users(path, cluster, nodes, rows)
 
     # Capacity: a node has its amounts less the use that only it reports; a closed node has the
@@ -128,7 +121,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str) -> Snapshot:
         ),
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
         plugin=cluster.plugin,
-        waiting_jobs=_waiting_jobs(runnable_jobs, rows),
+        waiting_jobs=waiting_jobs,
         asleep=_states({node.name: node.asleep for node in servers}),
         kept=_states({node.name: node.kept for node in servers}),
         ending=of_ending[ending.any(axis=1) & of_ending.index.isin(instance.servers.labels)],
@@ -151,19 +144,13 @@ def _states(states: dict[str, str]) -> pd.Series[str]:
 
 
 def _jobs_of_rows(cluster: Cluster, rows_of_leaves: dict[Leaf, Row]) -> list[Job]:
-    """Return the jobs that wait by row; rows learn since when and for what their tasks wait."""
+    """Return the jobs that wait, with their tasks by row."""
     jobs = []
     for job in cluster.waiting_jobs:
         tasks: Counter[Row] = Counter()
         for leaf, count in job.tasks.items():
             tasks[rows_of_leaves[leaf]] += count
         jobs.append(replace(job, tasks=tasks))
-        priority = job.request.priority
-        for row, count in tasks.items():
-            row.since = first_time(row.since, job.since)
-            if priority is not None:
-                row.priority = priority if row.priority is None else max(row.priority, priority)
-            row.messages[job.request.message] += count * job.copies if job.request.message else 0
     return jobs
 
 
@@ -174,59 +161,57 @@ def _set_job_sizes(cluster: Cluster, jobs: list[Job], rows_of_leaves: dict[Leaf,
         ({rows_of_leaves[leaf] for leaf in tasks}, tasks.total(), 1)
         for tasks in cluster.running_jobs.values()
     ]
-    sizes: dict[Row, set[int]] = defaultdict(set)
-    tasks_in_jobs: Counter[Row] = Counter()
+    tasks_by_size: dict[Row, Counter[int]] = defaultdict(Counter)
     for rows, size, copies in entries:
         for row in rows:
-            sizes[row].add(size if len(rows) == 1 else 1)
-            tasks_in_jobs[row] += size * copies
-    for row, of_row in sizes.items():
-        if len(of_row) == 1 and tasks_in_jobs[row] == row.tasks:
-            row.job_size = of_row.pop()
+            tasks_by_size[row][size if len(rows) == 1 else 1] += size * copies
+    for row, tasks in tasks_by_size.items():
+        if len(tasks) == 1 and tasks.total() == row.tasks:
+            (row.job_size,) = tasks
 
 
-def _strand_jobs(jobs: list[Job], users: set[Row]) -> list[Job]:
-    """Take jobs off what waits of which no node may take some task, and what comes after them.
+def _tables_of_waiting(jobs: list[Job]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what waits by user, and by job; single tasks by what they have in common.
 
-    Return the others.
+    The second is without jobs of which no node may take some task, and what comes after them: rows
+    learn of their other tasks that these are stranded.
     """
-    is_stuck = [any(row not in users or row.nowhere for row in job.tasks) for job in jobs]
-    names = {job.name for job in compress(jobs, is_stuck)} - {""}
+    stuck = {job.name for job in jobs if any(row.nowhere for row in job.tasks)} - {""}
+    counts: Counter[tuple[Any, ...]] = Counter()
+    first: dict[tuple[Any, ...], str | None] = {}
     for job in jobs:
-        if job.name in names or job.request.after in names:
-            for row, count in job.tasks.items():
-                row.stranded += 0 if row.nowhere else count * job.copies
-    runnable = zip(jobs, is_stuck, strict=True)
-    return [job for job, stuck in runnable if not stuck and job.request.after not in names]
-
-
-def _waiting_jobs(jobs: list[Job], users: list[Row]) -> pd.DataFrame:
-    """Return the tasks of users that wait by job; single ones by what they have in common."""
-    entries: list[tuple[Any, ...]] = []
-    singles: dict[Row, Counter[Request]] = {row: Counter() for row in users}
-    for job in jobs:
+        is_stranded = not stuck.isdisjoint((job.name, job.request.after))
         for row, count in job.tasks.items():
-            if job.name:
-                fields = (count, job.copies, job.one_a_node, job.since)
-                entries.append((job.name, row, *fields, job.request))
-            else:
-                singles[row][job.request] += job.copies
-    entries += [
-        ("", row, 1, count, False, row.since, request)
-        for row, requests in singles.items()
-        for request, count in requests.items()
-    ]
-    table = [
+            nowhere = row.nowhere
+            if is_stranded and not nowhere:
+                nowhere = _STRANDED
+                row.stranded += count * job.copies
+            key = (job.name, row, nowhere, count, job.one_a_node, job.request)
+            counts[key] += job.copies
+            first[key] = first_time(first.get(key), job.since)
+
+    by_job = []
+    messages: dict[tuple[Row, str], Counter[str]] = defaultdict(Counter)
+    since: dict[tuple[Row, str], str | None] = {}
+    for key, copies in counts.items():
+        name, row, nowhere, count, one_a_node, request = key
+        messages[row, nowhere][request.message] += count * copies
+        since[row, nowhere] = first_time(since.get((row, nowhere)), first[key])
+        if not nowhere:
+            fields = *request[:2], ", ".join(request.left_out), request.after
+            user = row.leaf.label, row.leaf.queue
+            by_job.append((name, *user, count, copies, one_a_node, first[key], *fields))
+    by_user = [
         (
-            name,
-            row.leaf.label,
-            row.leaf.queue,
-            *fields,
-            *request._replace(left_out=", ".join(request.left_out)),
+            *(row.leaf.label, row.leaf.queue, tasks.total(), since[row, nowhere]),
+            max(filter(None, tasks), key=tasks.__getitem__, default=""),
+            nowhere,
         )
-        for name, row, *fields, request in entries
+        for (row, nowhere), tasks in messages.items()
     ]
-    return pd.DataFrame(table, columns=list(_WAITING_COLUMNS), dtype=object)
+    waiting = pd.DataFrame(by_user, columns=list(_WAITING_COLUMNS), dtype=object)
+    waiting_jobs = pd.DataFrame(by_job, columns=list(_JOB_COLUMNS), dtype=object)
+    return waiting.astype({"tasks": int}), waiting_jobs
 
 
 def _with_staying_tasks(
@@ -256,18 +241,13 @@ def _with_staying_tasks(
     hosts = np.flatnonzero(counts)
     is_open = np.array([not node.closed for node in nodes], dtype=bool)
     servers = [node for node in nodes if not node.closed]
-    taken = {node.name for node in nodes}
     for n in hosts.tolist():
         first, *others = [nodes[k] for k in np.flatnonzero(staying[n]).tolist()]
         name = f"{1 + len(others)} nodes" if others else first.name
         name = f"{name} ({rows[n].leaf.label}, no new tasks)"
-        while name in taken:
-            name += " "
-        taken.add(name)
         # what all of them have: quotas count by the labels of a flavor
         common = set(first.attributes.items()).intersection(*(n.attributes.items() for n in others))
-        attributes = {key: first.attributes[key] for key in first.attributes if key in dict(common)}
-        servers.append(Node(name, {}, attributes, first.closed or "no new tasks"))
+        servers.append(Node(name, {}, dict(sorted(common)), first.closed or "no new tasks"))
 
     amounts = np.maximum(offered - staying.T @ demands, 0.0)[is_open]
     of_hosts = np.diag(counts)[:, hosts]
@@ -347,15 +327,7 @@ def _instance(
 
 def _observed(whole: Instance, tasks: np.ndarray) -> Allocation:
     """Return the tasks that run as an allocation of the instance of the whole capacity."""
-    # γ, a slice of servers at a time: all at once would take as much memory as the tasks.
-    gamma = np.zeros(len(tasks))
-    for start in range(0, len(whole.servers), _SLICE):
-        servers = slice(start, start + _SLICE)
-        gamma += np.where(
-            whole.eligible[:, servers],
-            formulations.normalisers.tasks_alone(whole.demands, whole.capacities[servers]),
-            0.0,
-        ).sum(axis=1)
+    gamma = formulations.normalisers.dominant(whole)
     return Allocation(
         instance=whole,
         mechanism="observed",

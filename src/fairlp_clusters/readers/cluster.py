@@ -350,7 +350,7 @@ class Cluster:
         #: How many jobs run, wait and are held, where the scheduler counts jobs and not tasks.
         self.jobs: dict[str, int] = {}
         #: Returns why no node may take the tasks of a place, in the words of the dump.
-        self.why_nowhere: Callable[[Hashable], str] = lambda place: ""
+        self.why_nowhere: Callable[[Hashable], str] = lambda place: "no node may take its tasks"
         #: What tasks that are ending still hold, by node.
         self.ending: Table = {}
         #: The version of the scheduler or cluster; empty where the dump does not say.

@@ -42,7 +42,6 @@ from .pods import (
     NOMINATED,
     SLICES,
     Gang,
-    KnownSpecs,
     Nodes,
     Pod,
     Taints,
@@ -86,8 +85,8 @@ class ResourceQuotas:
             return
         caps = self._caps.setdefault(namespace, {})
         for name, value in mapping_at(manifest, "spec", "hard").items():
-            resource = _quota_resource(name)
-            if resource:
+            resource = name.removeprefix("count/" if name == "count/pods" else _REQUESTS)
+            if (resource != name or name in _PLAIN) and resource != "storage":
                 caps[resource] = min(
                     caps.get(resource, math.inf), amount(resource, quantity(value))
                 )
@@ -124,13 +123,6 @@ class ResourceQuotas:
                     "it holds for those in no queue only",
                 )
             cluster.queue(parent + name_in_path(namespace))["cap"] = caps
-
-
-def _quota_resource(name: str) -> str:
-    """Return the resource of pods that a hard limit is of; empty for another one."""
-    resource = name.removeprefix("count/" if name == "count/pods" else _REQUESTS)
-    is_request = resource != name or name in _PLAIN
-    return resource if is_request and resource != "storage" else ""
 
 
 #: Labels of nodes that share their GPUs, and the resources that then are slices of them.
@@ -176,10 +168,9 @@ class KubernetesReader:
         self.cluster = Cluster("kubernetes", _UNITS)
         self.note = self.cluster.notes.add
         self.pods: dict[Key, Pod] = {}
-        self.specs = KnownSpecs()
+        self.specs: dict[bytes, Pod] = {}  # that occurred
         #: Objects by group, kind, namespace and name.
         self._seen: set[tuple[str, str, str, str]] = set()
-        self.has_queues = False  # other than namespaces
         self.taints: dict[str, Taints] = {}
         self.groups: list[NodeGroup] = []  # of the autoscaler
         self.pools = NodePools()
@@ -195,12 +186,8 @@ class KubernetesReader:
             ("", "Pod"): self._read_pod,
             ("", "ResourceQuota"): self.quotas.add,
             ("", "ConfigMap"): self._read_config_map,
-            **{("kueue.x-k8s.io", kind): read for kind, read in self.kueue.kinds.items()},
-            **{("scheduling.volcano.sh", kind): read for kind, read in self.volcano.kinds.items()},
-            **{
-                ("scheduling.x-k8s.io", kind): read
-                for kind, read in self.volcano.coscheduling.items()
-            },
+            **self.kueue.kinds,
+            **self.volcano.kinds,
             ("kueue.x-k8s.io", "AdmissionCheck"): self.schedulers.see_check,
             ("karpenter.sh", "NodePool"): self.pools.read,
         }
@@ -260,9 +247,7 @@ class KubernetesReader:
         labels = mapping_at(manifest, "metadata", "labels")
         if name not in self.cluster.nodes:
             self.taints[name] = taints
-        attributes = {
-            key: value if isinstance(value, str) else str(value) for key, value in labels.items()
-        }
+        attributes = {key: str(value) for key, value in labels.items()}
         self.cluster.add(Node(name, amounts, attributes, closed, file))
 
     def _read_config_map(self, manifest: Record, file: str) -> None:
@@ -270,31 +255,23 @@ class KubernetesReader:
         if name_of(manifest) == CONFIG_MAP:
             self.groups += groups_of(manifest)
             return
-        if not any(
-            read_configuration(manifest)
-            for read_configuration in (
-                self.volcano.read_configuration,
-                self.kueue.read_configuration,
-            )
-        ):
+        is_read = self.volcano.read_configuration(manifest)
+        if not is_read and not self.kueue.read_configuration(manifest):
             raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
 
     def _read_pod(self, manifest: Record, file: str) -> None:
-        pod = pod_of(manifest, file, self.cluster.notes, self.specs)
-        if pod is not None:
-            self._put_pod(pod)
-
-    def _put_pod(self, pod: Pod) -> None:
         """Put a pod among those of the dump, once."""
+        pod = pod_of(manifest, file, self.cluster.notes, self.specs)
+        if pod is None:
+            return
         key = pod.namespace, pod.name
         if key in self.pods:
             self.note(*pod.where, "an earlier pod has this name")
-            return
-        if pod.is_ending:
+        elif pod.is_ending:
             self._ending.append(pod)
-            return
-        self.schedulers.see_pod(pod)
-        self.pods[key] = pod
+        else:
+            self.schedulers.see_pod(pod)
+            self.pods[key] = pod
 
     def _qualified(self, pod: Pod) -> Pod:
         """Return a pod that waits for a node with what the dump says of nodes that does not count."""
@@ -393,11 +370,10 @@ class KubernetesReader:
         self.kueue.fill(cluster)
         self.pods = {key: self.kueue.in_queue(pod) for key, pod in self.pods.items()}
         self.volcano.fill(cluster)
-        self.has_queues = bool(self.kueue or self.volcano)
+        self.has_queues = bool(self.kueue or self.volcano)  # other than namespaces
         cluster.tenant_noun = "queue" if self.has_queues else "namespace"
         self.quotas.fill(cluster, f"{WITHOUT_QUEUE}/" if self.has_queues else "")
 
-        self.volcano.put_rules(cluster)
         if not self.has_queues:
             cluster.preemption = "Kubernetes lets pods give way to pods of higher priority alone"
         places = self.places
@@ -422,7 +398,6 @@ class KubernetesReader:
         cluster.no_verdict = "; ".join(
             self.schedulers.reasons(list(self.pods.values()), self.kueue, self.volcano)
         )
-        self.kueue.bar(cluster)
         self.volcano.put_deserved(cluster)
 
         for leaf in cluster.groups:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
@@ -61,6 +62,8 @@ from .pods import (
     unit_of,
 )
 
+#: The group of Kueue's objects.
+_KUEUE = "kueue.x-k8s.io"
 #: Labels of a pod that name its LocalQueue.
 _QUEUE_NAMES = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
 #: The annotation of a pod that names its Workload, and its label that names its group of pods.
@@ -77,9 +80,7 @@ _TOPOLOGIES = tuple(
 _TOPOLOGY = "topology request"
 #: Fields of a spec that are read; others are noted where they say something.
 _PARENTS = ("cohort", "cohortName", "parent", "parentName")
-_READ = frozenset(
-    {*_PARENTS, "resourceGroups", "fairSharing", "stopPolicy", "preemption", "queueingStrategy"}
-)
+_READ = frozenset({*_PARENTS, "resourceGroups", "fairSharing", "stopPolicy", "queueingStrategy"})
 #: The keys of the ConfigMap of Kueue's manager that hold its configuration.
 _CONFIGURATIONS = ("controller_manager_config.yaml", "config.yaml")
 #: The annotation of an elastic Workload that names the admitted one that it replaces.
@@ -95,14 +96,17 @@ _NEW_TURN = ("PodsReadyTimeout", "AdmissionCheck")
 _FAILED_CHECKS = ("Retry", "Rejected")
 #: Reasons of QuotaReserved of Workloads that wait in vain.
 _REFUSALS = ("Inadmissible", "ExceedsMaxQuota")
+#: Words of Kueue where a flavor can never have so much, and where another could have it later.
+_TOO_LARGE = "> maximum capacity"
+_MAY_FIT = "unused quota"
 #: The kinds of a quota, and their fields.
 _KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
 #: The constraint of a ClusterQueue whose first Workload stops those behind it.
 _STRICT = "order of the queue (StrictFIFO)"
 #: Stop policies by which nothing more starts.
 _STOPPED = ("Hold", "HoldAndDrain")
-#: Digits of a number of pods, at most.
-_MOST_DIGITS = 9
+#: A number of pods.
+_COUNT = re.compile("[0-9]{1,8}")
 #: The priority, the highest first, since when, and the name.
 _Turn = tuple[float, str, str]
 #: Resource and flavor.
@@ -148,9 +152,8 @@ class _QuotaQueue(NamedTuple):
     """A ClusterQueue or cohort: its parent, its weight, and its quotas by resource and flavor.
 
     ``groups`` are resources with the flavors that they share; ``stopped`` is its stop policy (empty:
-    none), ``reclaims`` the policy by which it takes back what it lent, and ``has_status`` and
-    ``is_shared_fairly`` whether it has a status, and a weight or a share; ``is_strict`` is
-    whether the first of its Workloads stops those behind it.
+    none), ``has_status`` and ``is_shared_fairly`` are whether it has a status, and a weight or a
+    share, and ``is_strict`` whether the first of its Workloads stops those behind it.
     """
 
     parent: str
@@ -158,7 +161,6 @@ class _QuotaQueue(NamedTuple):
     quotas: dict[Column, Amounts]
     groups: list[tuple[Names, Names]]
     stopped: str = ""
-    reclaims: str = ""
     is_shared_fairly: bool = False
     has_status: bool = False
     is_strict: bool = False
@@ -192,18 +194,20 @@ class Kueue:
         #: Turns of Workloads and of pods without one, with namespace and name or owner, and LocalQueue.
         self._turns: list[tuple[_Turn, Key, str]] = []
         self._paths: dict[str, str] = {}
-        self._uncovered: Table = {}
-        self._ignored: set[str] = set()
+        #: The most that queues may use, by path.
+        self._caps: Table = {}
+        #: Resources that no quota counts: pods run with them in queues that do not cover them.
+        self._ignored = {PODS}
         #: Roots of the cohorts in which admitted Workloads have pods that do not run.
         self._roots_with_held_quota: set[str] = set()
         #: Whether the manager's configuration has fair sharing on; None where it is not in the dump.
         self._fair_sharing: bool | None = None
-        self.kinds: dict[str, ReadEntry] = {
-            "ClusterQueue": partial(self._read_queue, self._queues),
-            "Cohort": partial(self._read_queue, self._cohorts),
-            "LocalQueue": self._read_local_queue,
-            "ResourceFlavor": self._read_flavor,
-            "Workload": self._read_workload,
+        self.kinds: dict[Key, ReadEntry] = {
+            (_KUEUE, "ClusterQueue"): partial(self._read_queue, self._queues),
+            (_KUEUE, "Cohort"): partial(self._read_queue, self._cohorts),
+            (_KUEUE, "LocalQueue"): self._read_local_queue,
+            (_KUEUE, "ResourceFlavor"): self._read_flavor,
+            (_KUEUE, "Workload"): self._read_workload,
         }
 
     def __bool__(self) -> bool:
@@ -267,7 +271,6 @@ class Kueue:
             groups,
             has_status=bool(manifest.get("status")),
             stopped=_stop_policy(spec),
-            reclaims=text_at(spec, "preemption", "reclaimWithinCohort"),
             is_shared_fairly="fairSharing" in {**spec, **mapping_at(manifest, "status")},
             is_strict=text_at(spec, "queueingStrategy") == "StrictFIFO",
         )
@@ -279,7 +282,7 @@ class Kueue:
         since ``v1beta2`` by the section itself.
         """
         texts = [text_at(manifest, "data", key) for key in _CONFIGURATIONS]
-        configurations = [text for text in texts if "kueue.x-k8s.io" in text]
+        configurations = [text for text in texts if _KUEUE in text]
         if not configurations:
             return False
         configuration = yaml_at(configurations[0], "configuration")
@@ -321,7 +324,9 @@ class Kueue:
             gate = "" if is_admitted else _checks(status, ("Pending", *_FAILED_CHECKS))
         elif not is_active:
             gate = "it is not active"
-        elif text_at(reserved, "reason") in _REFUSALS:
+        elif text_at(reserved, "reason") in _REFUSALS or (
+            _TOO_LARGE in message and _MAY_FIT not in message
+        ):
             gate = message
         elif not has_turn:
             time = text_at(status, "requeueState", "requeueAt")
@@ -477,11 +482,17 @@ class Kueue:
         name = next(filter(None, names), "")
         local_queue = self._local_queues.get((pod.namespace, name))
         has_queue = local_queue is not None and local_queue.queue in self._queues
+        queue = local_queue.queue if local_queue and has_queue else ""
+        if queue and pod.node:
+            self._ignored |= self._uncovered(pod, queue)
         return pod._replace(
-            workload=key or (pod.namespace, pod.owner),
-            local_queue=name,
-            queue=local_queue.queue if local_queue and has_queue else "",
+            workload=key or (pod.namespace, pod.owner), local_queue=name, queue=queue
         )
+
+    def _uncovered(self, pod: Pod, queue: str) -> set[str]:
+        """Return the resources of a pod that a ClusterQueue does not cover."""
+        covered = {resource for resource, _ in self._queues[queue].quotas}
+        return {resource for resource, _ in pod.demand} - covered - self._ignored
 
     def _workload_key(self, pod: Pod) -> Key | None:
         """Return namespace and name of a pod's Workload; None for none.
@@ -505,8 +516,8 @@ class Kueue:
         group = pod.marks.get(_POD_GROUP)
         if group:
             size = pod.marks.get(_POD_GROUP_SIZE, "")
-            is_number = size.isascii() and size.isdecimal() and len(size) < _MOST_DIGITS
-            return Gang(f"pod group {pod.namespace}/{group}", int(size) if is_number else 1)
+            count = int(size) if _COUNT.fullmatch(size) else 1
+            return Gang(f"pod group {pod.namespace}/{group}", count)
         workload = pod.marks.get(_WORKLOAD_NAME, "")
         if not workload and pod.workload in self._local_queue_of_workload:
             workload = pod.workload[1]
@@ -542,10 +553,7 @@ class Kueue:
         )
 
     def placed(self, pod: Pod) -> Pod:
-        """Return a pod on the nodes of its ClusterQueue's flavors.
-
-        Resources that the queue does not cover are remembered for `bar`.
-        """
+        """Return a pod on the nodes of its ClusterQueue's flavors."""
         if not pod.queue:
             return pod
         queue = self._queues[pod.queue]
@@ -553,14 +561,10 @@ class Kueue:
         if not (pod.node or pod.gate or pod.has_quota):
             workload = None if pod.workload is None else self._workloads.get(pod.workload)
             gate = workload.pods[0].gate if workload and workload.is_of_pods else ""
+            uncovered = ", ".join(sorted(self._uncovered(pod, pod.queue)))
+            if uncovered:
+                gate = gate or f"ClusterQueue {pod.queue!r} does not cover {uncovered}"
             pod = pod._replace(gate=gate or self._stopped(pod) or self._excess(pod, 1))
-
-        covered = {PODS, *(resource for resource, _ in queue.quotas)}
-        uncovered = {resource: 0.0 for resource, _ in pod.demand if resource not in covered}
-        if uncovered:
-            self._uncovered.setdefault(self._path(pod.queue), {}).update(uncovered)
-            if pod.node:
-                self._ignored |= set(uncovered)
 
         # One flavor of each group of resources that the pod asks for, in every combination that it bears.
         choices = [
@@ -585,68 +589,32 @@ class Kueue:
 
     def _stopped(self, pod: Pod) -> str:
         """Return why nothing more starts in the queues of a pod; empty where it may."""
-        local_queue = self._local_queues[pod.namespace, pod.local_queue]
-        policies = {
-            f"ClusterQueue {pod.queue!r}": self._queues[pod.queue].stopped,
-            f"LocalQueue {pod.local_queue!r}": local_queue.stopped,
-        }
-        texts = [
-            f"{name} is stopped (stopPolicy: {policies[name]})"
-            for name in policies
-            if policies[name]
-        ]
-        return next(iter(texts), "")
+        if policy := self._queues[pod.queue].stopped:
+            return f"ClusterQueue {pod.queue!r} is stopped (stopPolicy: {policy})"
+        if policy := self._local_queues[pod.namespace, pod.local_queue].stopped:
+            return f"LocalQueue {pod.local_queue!r} is stopped (stopPolicy: {policy})"
+        return ""
 
     def _excess(self, pod: Pod, count: int) -> str:
         """Return of which resource so many pods need more than their ClusterQueue can ever have.
 
-        The text is empty where some flavor of each resource could have room for them.
+        The text is empty where flavors together could have room for them: of each flavor, and of
+        limits of lending, Kueue's own words tell.
         """
-        columns = self._queues[pod.queue].quotas if pod.queue else ()
+        lineage = fairlp.queues.lineage(self._path(pod.queue)) if pod.queue else []
+        limits = [self._caps[path] for path in lineage if path in self._caps]
         for resource, demand in pod.demand:
-            flavors = [column for column in columns if column[0] == resource]
-            if resource == PODS or not flavors:
-                continue
             request = count * demand
-            most = max(self._most[self._path(pod.queue), column] for column in flavors)
-            if request > amount(resource, most):
-                unit = unit_of(resource)
+            most = min((caps[resource] for caps in limits if resource in caps), default=math.inf)
+            if request > most:
+                amounts = [
+                    quantity_text(number, resource, unit_of(resource)) for number in (request, most)
+                ]
                 return (
-                    f"{quantity_text(request, resource, unit)} at once, more than the "
-                    f"{quantity_text(amount(resource, most), resource, unit)} that ClusterQueue "
+                    f"{amounts[0]} at once, more than the {amounts[1]} that ClusterQueue "
                     f"{pod.queue!r} can ever have"
                 )
         return ""
-
-    @cached_property
-    def _most(self) -> dict[tuple[str, Column], Fraction]:
-        """The most that each queue can ever have of a column: A of ``models/trees/quotas.py``.
-
-        It is computed before there is an Instance, from S and K, in fractions.
-        """
-        quotas = {path: queue.quotas for path, queue, _ in self._rows()}
-        above = {step for path in quotas for step in fairlp.queues.lineage(path)[1:]}
-        paths = sorted(above, key=lambda path: path.count("/"))
-        most: dict[tuple[str, Column], Fraction] = {}
-        for column in {column for of_queue in quotas.values() for column in of_queue}:
-            amounts = {path: quotas.get(path, {}).get(column, {}) for path in paths}
-            owned = {path: amounts[path].get("nominal", Fraction(0)) for path in paths}
-            kept: Amounts = {}
-            for path in reversed(paths):
-                kept[path] = max(
-                    owned[path] - amounts[path].get("lending", owned[path]), Fraction(0)
-                )
-                parent = fairlp.queues.parent_of(path)
-                if parent in owned:
-                    owned[parent] += owned[path] - kept[path]
-            for path in paths:
-                most[path, column] = owned[path]
-                parent = fairlp.queues.parent_of(path)
-                if parent in owned:
-                    could_have = kept[path] + most[parent, column]
-                    limit = amounts[path].get("borrowing", could_have)
-                    most[path, column] = min(owned[path] + limit, could_have)
-        return most
 
     def _rows(self) -> Iterator[tuple[str, _QuotaQueue, bool]]:
         """Yield path and quotas of cohorts and ClusterQueues, and whether each is a cohort."""
@@ -714,9 +682,10 @@ class Kueue:
                 )
             if "/" not in path:
                 cluster.queue(path)["cap"] = in_units(total)
+        self._caps = {path: row["cap"] for path, row in cluster.queues.items() if "cap" in row}
 
     def _put_rules(self, cluster: Cluster) -> None:
-        """Put on a cluster whether what is lent is shared fairly, and who gives way to whom."""
+        """Put on a cluster whether what is lent is shared fairly."""
         if not self._queues:
             return
         queues = self._queues.values()
@@ -731,12 +700,6 @@ class Kueue:
                 "Kueue's fair sharing is off (its default; the queues have no weights and no weighted "
                 "shares, which they have where it is on)"
             )
-        policies: dict[str, Names] = {}
-        for name, queue in self._queues.items():
-            if queue.reclaims:
-                policies.setdefault(queue.reclaims, []).append(name)
-        rules = [f"{policy} of {', '.join(names)}" for policy, names in policies.items()]
-        cluster.preemption = f"reclaimWithinCohort is {', '.join(rules)}" if rules else ""
 
     def _put_queue(self, cluster: Cluster, path: str, queue: _QuotaQueue) -> None:
         """Put weight and quotas of a queue or cohort on its row; a root borrows nothing."""
@@ -783,32 +746,13 @@ class Kueue:
         return Counter(self._flavors[flavor].labels for flavor in flavors)
 
     def _add_flavor_labels(self, cluster: Cluster) -> None:
-        """Add labels of flavors that no node has to the first node, without a value.
+        """Add labels of flavors that it lacks to the first node, without a value.
 
         Conditions of quotas may name only attributes that nodes have.
         """
-        node_labels = {key for node in cluster.nodes.values() for key in node.attributes}
-        flavor_labels = [line.key for flavor in self._flavors.values() for line in flavor.labels]
-        missing = {key: None for key in flavor_labels if key not in node_labels}
+        labels = {line.key: None for flavor in self._flavors.values() for line in flavor.labels}
         for name, node in list(cluster.nodes.items())[:1]:
-            cluster.nodes[name] = replace(node, attributes={**node.attributes, **missing})
-
-    def bar(self, cluster: Cluster) -> None:
-        """Put caps of 0 on the resources that ClusterQueues do not cover.
-
-        A resource that pods of such a queue run with all the same has no cap.
-        """
-        for resource in sorted(self._ignored):
-            self._note(
-                "",
-                f"resource {resource!r}",
-                "pods run with it in ClusterQueues that do not cover it",
-                "no quota counts it there: so Kueue is configured",
-            )
-        for path, caps in self._uncovered.items():
-            cluster.queue(path).setdefault("cap", {}).update(
-                {resource: cap for resource, cap in caps.items() if resource not in self._ignored}
-            )
+            cluster.nodes[name] = replace(node, attributes={**labels, **node.attributes})
 
 
 def _stop_policy(spec: Record) -> str:

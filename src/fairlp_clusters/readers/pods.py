@@ -104,16 +104,14 @@ def place_of(spec: Record, pinned: bool, note: Note) -> Place:
         for key, value in sorted(mapping_at(spec, "nodeSelector").items())
     )
 
-    affinity = ("affinity", "nodeAffinity")
-    required = value_at(spec, *affinity, "requiredDuringSchedulingIgnoredDuringExecution")
+    name = "requiredDuringSchedulingIgnoredDuringExecution"
+    required = value_at(spec, "affinity", "nodeAffinity", name)
     terms = None
     if required is not None:
         all_terms = [_term(entry, pinned, note) for entry in list_at(required, "nodeSelectorTerms")]
         if () not in all_terms:
             terms = tuple(term for term in all_terms if term is not None)
 
-    if value_at(spec, *(*affinity, "preferredDuringSchedulingIgnoredDuringExecution"), kind=list):
-        note("affinity.nodeAffinity.preferred…", "left out: a wish, and no rule")
     for kind in ("podAffinity", "podAntiAffinity"):
         if value_at(spec, "affinity", kind):
             note(f"affinity.{kind}", "left out: it depends on where other pods are")
@@ -125,13 +123,7 @@ def _term(entry: Any, pinned: bool, note: Note) -> tuple[Requirement, ...] | Non
     expressions = list_at(entry, "matchExpressions")
     fields = list_at(entry, "matchFields")
     lines = [_requirement(line, text_at(line, "key"), note) for line in expressions]
-    for line in fields:
-        if pinned:
-            note(
-                "a DaemonSet's pod is bound to its node by name",
-                "left out: all are one user",
-            )
-            continue
+    for line in () if pinned else fields:
         key = text_at(line, "key")
         lines.append(_requirement(line, (NAME if key == "metadata.name" else f"\0{key}"), note))
     if not expressions and not fields:
@@ -435,26 +427,22 @@ def spec_of(spec: Record, pinned: bool, note: Note) -> Pod:
     )
 
 
-class KnownSpecs:
-    """What counts of the specs that occurred: the pods of one owner have it in common.
+def known_spec(
+    specs: dict[bytes, Pod], spec: Record, pinned: bool, where: Where, notes: Notes
+) -> Pod:
+    """Return what counts of a spec; see `place_of`. The pods of one owner have it in common.
 
-    It is looked up by the fields that are read, as text. A spec with a note is read again for each
-    pod, whose name the note has.
+    It is looked up among the ``specs`` that occurred by the fields that are read, as text. A spec
+    with a note is read again for each pod, whose name the note has.
     """
-
-    def __init__(self) -> None:
-        self._specs: dict[bytes, Pod] = {}
-
-    def of(self, spec: Record, pinned: bool, where: Where, notes: Notes) -> Pod:
-        """Return what counts of a spec; see `place_of`."""
-        key = blake2b(repr((pinned, _counting_fields(spec))).encode()).digest()
-        known = self._specs.get(key)
-        if known is None:
-            lines = notes.total
-            known = spec_of(spec, pinned, partial(notes.add, *where))
-            if notes.total == lines:
-                self._specs[key] = known
-        return known
+    key = blake2b(repr((pinned, _counting_fields(spec))).encode()).digest()
+    if key in specs:
+        return specs[key]
+    lines = notes.total
+    pod = spec_of(spec, pinned, partial(notes.add, *where))
+    if notes.total == lines:
+        specs[key] = pod
+    return pod
 
 
 #: What a pod has of its own, or what is not read.
@@ -482,7 +470,7 @@ def _counting_fields(spec: Record) -> dict[str, Any]:
     return fields
 
 
-def pod_of(manifest: Record, file: str, notes: Notes, specs: KnownSpecs) -> Pod | None:
+def pod_of(manifest: Record, file: str, notes: Notes, specs: dict[bytes, Pod]) -> Pod | None:
     """Return a pod, None where it has finished; ``specs`` are those of other pods of the dump."""
     namespace, name = key_of(manifest)
     where = file, f"pod '{namespace}/{name}'"
@@ -495,7 +483,8 @@ def pod_of(manifest: Record, file: str, notes: Notes, specs: KnownSpecs) -> Pod 
         notes.add(*where, "it is being deleted", "left out: what it holds is about to be free")
 
     kind, owner = _created_by(manifest)
-    pod = specs.of(mapping_at(manifest, "spec"), kind == "DaemonSet", where, notes)
+    spec = mapping_at(manifest, "spec")
+    pod = known_spec(specs, spec, kind == "DaemonSet", where, notes)
     node = text_at(manifest, "spec", "nodeName")
     condition = {} if node else conditions_of(manifest).get("PodScheduled")
     message = "" if text_at(condition, "status") == "True" else text_at(condition, "message")

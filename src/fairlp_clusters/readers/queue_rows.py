@@ -53,7 +53,12 @@ def queue_rows(
         row: Record = {"weight": queue.get("weight", 1.0)}
         for kind in ("guarantee", "cap"):
             row[kind] = _limits(cluster, path, kind, resources)
-        row |= _quotas(queue, resources)
+        for kind in fairlp.queues.KINDS:
+            row[kind] = {
+                column: amount
+                for column, amount in queue.get(kind, {}).items()
+                if column.partition(fairlp.queues.AT)[0] in resources
+            }
         _lower(cluster, path, row, capacity)
         table[path] = row
 
@@ -78,31 +83,15 @@ def _lower(cluster: Cluster, path: str, row: Record, capacity: Floats) -> None:
     Quotas stay, and have their own note.
     """
     guarantees = row["guarantee"]
-    for bounds in (row["cap"], capacity):
+    for bounds, what in ((row["cap"], "its cap"), (capacity, "all nodes")):
         for resource, guarantee in guarantees.items():
             bound = bounds.get(resource, math.inf)
             if guarantee <= bound:
                 continue
             guarantees[resource] = bound
-            words = f"guarantee of {resource!r}, {guarantee:g}, above "
-            if bounds is row["cap"]:
-                words += f"its cap, {bound:g}"
-                cluster.note("", f"queue {path!r}", words, "lowered to the cap")
-            elif not row["nominal"]:
-                words += f"the {bound:g} of all nodes"
-                cluster.note("", f"queue {path!r}", words, "lowered to that")
-
-
-def _quotas(queue: Record, resources: Names) -> Record:
-    """Return the quotas of a queue, by kind and column, of the instance's resources."""
-    quotas: Record = {}
-    for kind in fairlp.queues.KINDS:
-        quotas[kind] = {
-            column: amount
-            for column, amount in queue.get(kind, {}).items()
-            if column.partition(fairlp.queues.AT)[0] in resources
-        }
-    return quotas
+            if bounds is row["cap"] or not row["nominal"]:
+                message = f"guarantee of {resource!r}, {guarantee:g}, above the {bound:g} of {what}"
+                cluster.note("", f"queue {path!r}", message, "lowered to that")
 
 
 def with_placed_guarantees(cluster: Cluster, instance: Instance) -> Instance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -30,9 +30,6 @@ Allowed = Callable[[Hashable], np.ndarray | None]
 #: Nodes and tasks are not dumped at one instant: the use that they report may differ by this part.
 USE_DISCREPANCY = 0.05
 
-#: Why tasks run nowhere that have nodes.
-_STRANDED = "no node may take other tasks of its job, and all of them run at once"
-
 
 @dataclass(eq=False)
 class Row:
@@ -40,8 +37,7 @@ class Row:
 
     ``nowhere`` is why no node may take a task of it that waits, and ``stranded`` counts tasks that
     wait for others of their jobs, which no node may take. ``job_size`` are the tasks of each of its
-    jobs, where all of them have as many. ``since``, ``priority`` and ``messages`` are of tasks that
-    wait: the earliest, the highest, and how many have each. A row is equal to itself alone.
+    jobs, where all of them have as many. A row is equal to itself alone.
     """
 
     leaf: Leaf
@@ -50,9 +46,6 @@ class Row:
     nowhere: str = ""
     stranded: int = 0
     job_size: int = 1
-    since: str | None = None
-    priority: float | None = None
-    messages: Counter[str] = field(default_factory=Counter)
 
     @property
     def waiting(self) -> int:
@@ -63,17 +56,6 @@ class Row:
     def tasks(self) -> int:
         """The tasks that run, and those that wait and may run."""
         return self.waiting + self.group.running.total()
-
-
-def note_priorities(cluster: Cluster) -> None:
-    """Note that priorities differ, where they do."""
-    if len({job.request.priority for job in cluster.waiting_jobs} - {None}) > 1:
-        cluster.note(
-            "",
-            "tasks that wait",
-            f"their priorities differ, and {cluster.scheduler} takes the highest first",
-            "they do not count in fair shares",
-        )
 
 
 def nodes_and_rows(cluster: Cluster, allowed: Allowed) -> tuple[list[Node], dict[Leaf, Row]]:
@@ -115,33 +97,6 @@ def label_rows(rows: list[Row]) -> None:
         rows, unique_labels(row.leaf.label or row.leaf.queue or "all" for row in rows), strict=True
     ):
         row.leaf = row.leaf._replace(label=label)
-
-
-def waiting_table(rows: list[Row]) -> pd.DataFrame:
-    """Return the rows of which tasks wait that may run."""
-    entries = []
-    for row in rows:
-        messages = +row.messages
-        message = max(messages, key=messages.__getitem__, default="")
-        for count, nowhere in (
-            (row.group.waiting - row.stranded, row.nowhere),
-            (row.stranded, _STRANDED),
-        ):
-            entries.append(
-                (
-                    *(row.leaf.label, row.leaf.queue),
-                    count,
-                    row.since,
-                    row.priority,
-                    message,
-                    nowhere,
-                )
-            )
-    return pd.DataFrame(
-        [entry for entry in entries if entry[2]],
-        columns=["user", "queue", "tasks", "since", "priority", "message", "nowhere"],
-        dtype=object,
-    ).astype({"tasks": int})
 
 
 def held_table(rows: list[Row]) -> pd.DataFrame:
@@ -266,15 +221,12 @@ def _ask_for_available(cluster: Cluster, row: Row, available: set[str]) -> bool:
     demand = row.leaf.demand
     missing = ", ".join(resource for resource, _ in demand if resource not in available)
     row.leaf = row.leaf._replace(demand=tuple(pair for pair in demand if pair[0] in available))
-    running = row.group.running.total()
-    if row.leaf.demand and (running or not missing):
+    if row.leaf.demand and (row.group.running or not missing):
         return True
-    counts = f" ({running} run, {row.group.waiting} wait)"
-    message = row.nowhere = "its tasks ask for nothing"
+    row.nowhere = "its tasks ask for nothing"
     if missing:
-        message = f"no node may take its tasks: {missing} is nowhere"
         row.nowhere = f"no node that takes new tasks has {missing}"
-    cluster.note("", f"user {row.leaf.label!r}", message + counts, "left out of the instance")
+    cluster.note("", f"user {row.leaf.label!r}", row.nowhere, "left out of the instance")
     return False
 
 

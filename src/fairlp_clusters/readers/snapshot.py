@@ -22,9 +22,8 @@ class Snapshot:
         The tasks that run now.
     waiting : DataFrame
         ``user``, ``queue``, ``tasks`` that wait and may run, ``since`` when the first of them does,
-        the highest ``priority`` among them (it does not count in fair shares), ``message``, the
-        scheduler's own words for most of them, and why they run ``nowhere`` (empty where a node may
-        take them); where these are known.
+        ``message``, the scheduler's own words for most of them, and why they run ``nowhere`` (empty
+        where a node may take them); where these are known.
     held : DataFrame
         ``user``, ``queue``, ``tasks`` that may not run yet, and the scheduler's own ``reason``.
     hidden : Series

@@ -50,6 +50,7 @@ from .pods import (
 )
 from .rows import table_of
 
+_VOLCANO = "scheduling.volcano.sh"
 _HIERARCHY = "volcano.sh/hierarchy"
 _WEIGHTS = "volcano.sh/hierarchy-weights"
 _QUEUE_NAMES = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
@@ -64,7 +65,7 @@ _NOT_STARTED = ("", "Pending", "Inqueue")
 _DIFFERENT = "pods of different sizes"
 #: States of a queue in which nothing more starts.
 _CLOSED = ("Closed", "Closing")
-_READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent", "reclaimable"})
+_READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent"})
 _ROOT = "root"
 #: The key of the scheduler's ConfigMap that names its plugins.
 _CONFIGURATION = "volcano-scheduler.conf"
@@ -80,7 +81,7 @@ _ROUNDS = 1000
 class _Queue(NamedTuple):
     """A queue: its names and weights from below the root down, its parent, its limits.
 
-    ``state`` is that of its status; ``reclaimable`` is whether others take back what it borrows.
+    ``state`` is that of its status.
     """
 
     names: Texts
@@ -92,7 +93,6 @@ class _Queue(NamedTuple):
     cap: Floats
     where: Where
     state: str = ""
-    reclaimable: bool = True
 
 
 class _PodGroup(NamedTuple):
@@ -128,12 +128,11 @@ class Volcano:
         self._paths: dict[str, str] = {}
         self._plugins: Names | None = None  # of the ConfigMap; None without one
         self._actions: Names = []  # of the same
-        self.kinds: dict[str, ReadEntry] = {
-            "Queue": self._read_queue,
-            "PodGroup": self._read_pod_group,
+        self.kinds: dict[Key, ReadEntry] = {
+            (_VOLCANO, "Queue"): self._read_queue,
+            (_VOLCANO, "PodGroup"): self._read_pod_group,
+            ("scheduling.x-k8s.io", "PodGroup"): self._read_pod_group,
         }
-        #: The objects of the plugin of coscheduling, whose groups have no queues.
-        self.coscheduling: dict[str, ReadEntry] = {"PodGroup": self._read_gang}
 
     def __bool__(self) -> bool:
         return bool(self._queues)
@@ -160,7 +159,6 @@ class Volcano:
             cap=in_units(quantities(mapping_at(spec, "capability"))),
             where=where,
             state=text_at(manifest, "status", "state"),
-            reclaimable=value_at(spec, "reclaimable", kind=bool, default=True),
         )
 
     def read_configuration(self, manifest: Record) -> bool:
@@ -187,21 +185,15 @@ class Volcano:
     def _plugin(self) -> Key:
         """The plugin that shares among queues (empty for none), and how that is known."""
         if self._plugins is not None:
-            plugin = next(
-                (name for name in (CAPACITY, PROPORTION, HIERARCHY) if name in self._plugins), ""
-            )
-            return plugin, "the ConfigMap of the scheduler names it"
-        if any(queue.deserved for queue in self._queues.values()):
-            return (
-                CAPACITY,
-                "queues say what they deserve; the scheduler's ConfigMap is not in the dump",
-            )
-        if any(len(queue.weights) > 1 for queue in self._queues.values()):
-            return (
-                HIERARCHY,
-                "queues have a hierarchy; the scheduler's ConfigMap is not in the dump",
-            )
-        return PROPORTION, "the default; the scheduler's ConfigMap is not in the dump"
+            plugins = [name for name in (CAPACITY, PROPORTION, HIERARCHY) if name in self._plugins]
+            return next(iter(plugins), ""), "the ConfigMap of the scheduler names it"
+        plugin, reason = PROPORTION, "the default"
+        queues = self._queues.values()
+        if any(queue.deserved for queue in queues):
+            plugin, reason = CAPACITY, "queues say what they deserve"
+        elif any(len(queue.weights) > 1 for queue in queues):
+            plugin, reason = HIERARCHY, "queues have a hierarchy"
+        return plugin, f"{reason}; the scheduler's ConfigMap is not in the dump"
 
     def _hierarchy(self, annotations: Record, where: Where) -> tuple[Texts, tuple[float, ...]]:
         """Return names from below the root down with their weights; empty without annotation."""
@@ -229,48 +221,42 @@ class Volcano:
         return tuple(names[start:]), tuple(weights[start:])
 
     def _read_pod_group(self, manifest: Record, file: str) -> None:
-        self._read_gang(
-            manifest, file, value_at(manifest, "spec", "queue", kind=str, default="default")
-        )
-        key = namespace, name = key_of(manifest)
-        group = self._groups[key]
-        least = group.gang.least
-        resources = in_units(quantities(mapping_at(manifest, "spec", "minResources")))
-        if text_at(manifest, "status", "phase") in _NOT_STARTED and least > 0 and resources:
-            left_out = group.left_out
-            if any(amount % least for amount in resources.values()):
-                left_out += (_DIFFERENT,)
-            demand = {name: amount / least for name, amount in resources.items()} | {PODS: 1.0}
-            pods = Pod(
-                file=file,
-                name=name,
-                namespace=namespace,
-                owner="/".join(owner_of(manifest)),
-                demand=demand_of(demand),
-                since=since_of(manifest),
-                marks={_GROUP_NAMES[0]: name},
-                scheduler="volcano",
-                tasks=least,
-            )
-            self._groups[key] = group._replace(left_out=left_out, pods=pods)
+        """Read a PodGroup: how many of its pods start at once, why they do not, and those not created.
 
-    def _read_gang(self, manifest: Record, file: str, queue: str | None = None) -> None:
-        """Read how many pods of a PodGroup start at once, and why they do not."""
-        key = key_of(manifest)
-        gang = Gang(f"PodGroup {'/'.join(key)}", count_at(manifest, "spec", "minMember", default=1))
+        Groups of the plugin of coscheduling have no queues.
+        """
+        key = namespace, name = key_of(manifest)
+        spec = mapping_at(manifest, "spec")
+        least = count_at(spec, "minMember", default=1)
         left_out: Texts = ()
-        if mapping_at(manifest, "spec", "minTaskMember"):
-            self._note(
-                *(file, f"PodGroup '{'/'.join(key)}'"),
-                "spec.minTaskMember",
-                "left out: minMember counts",
-            )
+        if mapping_at(spec, "minTaskMember"):
             left_out += ("minTaskMember",)
-        if text_at(manifest, "spec", "networkTopology", "mode") == "hard":
+        if text_at(spec, "networkTopology", "mode") == "hard":
             left_out += ("network topology",)
         condition = conditions_of(manifest).get("Unschedulable")
         message = text_at(condition, "message") if text_at(condition, "status") == "True" else ""
-        self._groups[key] = _PodGroup(queue, gang, message, left_out)
+        queue = None
+        pods = None
+        if text_at(manifest, "apiVersion").startswith(_VOLCANO):
+            queue = text_at(spec, "queue") or "default"
+            resources = in_units(quantities(mapping_at(spec, "minResources")))
+            if text_at(manifest, "status", "phase") in _NOT_STARTED and least > 0 and resources:
+                if any(amount % least for amount in resources.values()):
+                    left_out += (_DIFFERENT,)
+                demand = {name: amount / least for name, amount in resources.items()} | {PODS: 1.0}
+                pods = Pod(
+                    file=file,
+                    name=name,
+                    namespace=namespace,
+                    owner="/".join(owner_of(manifest)),
+                    demand=demand_of(demand),
+                    since=since_of(manifest),
+                    marks={_GROUP_NAMES[0]: name},
+                    scheduler="volcano",
+                    tasks=least,
+                )
+        gang = Gang(f"PodGroup {namespace}/{name}", least)
+        self._groups[key] = _PodGroup(queue, gang, message, left_out, pods)
 
     def not_created(self, pods: Iterable[Pod]) -> Iterator[Pod]:
         """Yield the pods of PodGroups of which the dump has none: minMember of minResources."""
@@ -369,19 +355,6 @@ class Volcano:
             row["cap"] = queue.cap
             row["guarantee"] = queue.guarantee
 
-    def put_rules(self, cluster: Cluster) -> None:
-        """Put on a cluster who gives way to whom, where the dump says something of it."""
-        if not self._queues:
-            return
-        kept = [name for name, queue in self._queues.items() if not queue.reclaimable]
-        rules = [f"reclaimable is false of {', '.join(kept)}"] if kept else []
-        if self._actions and "reclaim" not in self._actions:
-            rules.append(
-                "Volcano takes nothing back from queues that borrow (its actions have no reclaim: "
-                f"{', '.join(self._actions)})"
-            )
-        cluster.preemption = "; ".join(rules)
-
     def put_deserved(self, cluster: Cluster) -> None:
         """Guarantee queues what they deserve; for use when all pods are in the cluster.
 
@@ -390,6 +363,11 @@ class Volcano:
         """
         if not self._queues:
             return
+        if self._actions and "reclaim" not in self._actions:
+            cluster.preemption = (
+                "Volcano takes nothing back from queues that borrow (its actions have no reclaim: "
+                f"{', '.join(self._actions)})"
+            )
         plugin, reason = self._plugin
         cluster.plugin = plugin
         guaranteed: Table = {}
@@ -412,9 +390,7 @@ class Volcano:
         action = {
             CAPACITY: "a queue is guaranteed its spec.deserved",
             PROPORTION: "a queue is guaranteed what it deserves by weight, capability and requests",
-        }.get(plugin, "weights and guarantees count")
-        if any(queue.deserved for queue in self._queues.values()) and plugin != CAPACITY:
-            action += "; spec.deserved does not count"
+        }.get(plugin, "weights and guarantees count, and spec.deserved does not")
         self._note("", "queues of Volcano", f"{message} ({reason})", action)
 
     def _deserved_in_proportion(self, cluster: Cluster) -> Table:

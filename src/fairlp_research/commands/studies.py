@@ -264,7 +264,7 @@ def reproduce(
         str | None,
         Argument(
             metavar="PAPER",
-            help="000 to 005, a name such as wang-2014, or a .py file or folder/ of yours; else all.",
+            help="000 to 006, a name such as wang-2014, or a .py file or folder/ of yours; else all.",
         ),
     ] = None,
     item: Annotated[

@@ -16,6 +16,7 @@ from . import (
     bhattacharya,
     dolev,
     dolev_equations,  # noqa: F401
+    gavel,
     khamse_ashari,
     khamse_ashari_equations,  # noqa: F401
     li,
@@ -31,7 +32,7 @@ from .spelling import begins, numbers, plain
 
 OURS = {
     module.PAPER.number: module.PAPER
-    for module in (metin, li, wang, khamse_ashari, dolev, bhattacharya)
+    for module in (metin, li, wang, khamse_ashari, dolev, bhattacharya, gavel)
 }
 #: Ours, and those that installed packages bring by the entry point ``fairlp.papers``.
 PAPERS: Registry[Paper] = Registry("paper", "fairlp.papers", OURS, OURS.__getitem__)

@@ -10,6 +10,7 @@ import pytest
 from fairlp import Instance
 from fairlp_clusters.dues.jobs import WaitingJob
 from fairlp_clusters.dues.packing import packed
+from fairlp_clusters.dues.room import Room
 from profiles import many
 
 
@@ -43,28 +44,15 @@ def test_a_job_has_room_where_enumeration_finds_a_place(seed):
         assert {n: counts.sum() for n, counts in placed.items()} == tasks
 
 
-def capped(capacity):
-    return Instance.from_arrays(
-        [[1.0]], [[capacity]], resources=["cpu"], queue=["a"], queues={"a": {"cap": {"cpu": 5}}}
+@pytest.mark.parametrize(("in_use", "cap", "has_room"), [(3, 5, True), (4, 5, False), (4, 6, True)])
+def test_a_cap_holds_for_a_job_of_two_users(in_use, cap, has_room):
+    """Of a cap of 5 CPUs 3 are in use: there is room for a task of each; of 4, for one of them alone."""
+    queues = {"a": {"cap": {"cpu": cap}}}
+    users = Instance.from_arrays(
+        [[1.0], [1.0]], [[20.0]], resources=["cpu"], queue=["a", "a"], queues=queues
     )
-
-
-@pytest.mark.parametrize(("count", "has_room"), [(1, True), (2, False)])
-def test_a_cap_holds_with_what_its_queue_uses(count, has_room):
-    """A cap of 5, of which 4 are in use: one task more."""
-    instance = capped(20.0)
-    used = np.array([[4.0], [4.0]])
-    job = WaitingJob("", {0: count})
-    placed = packed(instance, np.array([[16.0]]), everywhere(instance), job, used=used)
-    assert (placed is not None) == has_room
-
-
-def test_a_cap_of_all_that_the_cluster_has_stops_nobody():
-    instance = capped(5.0)
-    used = np.array([[0.0], [9.0]])  # would be over the cap, which is the whole cluster
-    job = WaitingJob("", {0: 5})
-    placed = packed(instance, np.array([[5.0]]), everywhere(instance), job, used=used)
-    assert placed[0].tolist() == [5]
+    room = Room.of(users, np.array([[in_use], [0.0]]))
+    assert (room.place(WaitingJob("both", {0: 1, 1: 1})) is not None) == has_room
 
 
 def test_a_program_that_would_be_too_large_has_no_answer():

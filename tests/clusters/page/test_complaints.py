@@ -544,12 +544,9 @@ def test_a_node_that_takes_one_has_no_room_for_four(tmp_path):
     )
 
 
-@pytest.mark.parametrize("has_status", [True, False])
-def test_a_namespace_at_its_quota_is_told_though_no_pod_waits(tmp_path, has_status):
+def test_a_namespace_at_its_quota_is_told_though_no_pod_waits(tmp_path):
     """The quota of 2 CPUs is in use: its controllers are refused pods, which the dump lacks."""
     quota = kubernetes.thing("ResourceQuota", "q", {"hard": {"cpu": "2"}}, namespace="a")
-    if has_status:
-        quota["status"] = {"hard": {"cpu": "2"}, "used": {"cpu": "2"}}
     items = [node("n0", 8), quota, *namespaced("a", 2, "n0"), *namespaced("b", 2, "n0")]
     lines = lines_of(judged(kubernetes.written(tmp_path, *items)))
     assert lines[0].endswith("Nothing waits that the dump shows.")

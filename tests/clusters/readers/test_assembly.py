@@ -132,7 +132,7 @@ def test_a_guarantee_above_a_cap_is_lowered(tmp_path):
         "dev", {"weight": 1, "capability": {"cpu": 2}, "guarantee": {"resource": {"cpu": 5}}}
     )
     page = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
-    assert "above its cap, 2" in notes(page) and "lowered to the cap" in notes(page)
+    assert "above the 2000 of its cap" in notes(page) and "lowered to that" in notes(page)
 
 
 @pytest.mark.parametrize(("cores", "is_noted"), [(8, False), (8.001, True)])
@@ -150,7 +150,7 @@ def test_a_guarantee_of_all_that_a_cap_lets_be_used_is_no_more_than_that(tmp_pat
         "dev", {"weight": 1, "capability": {"cpu": 2}, "guarantee": {"resource": {"cpu": cores}}}
     )
     page = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
-    assert ("above its cap" in notes(page)) == is_noted
+    assert ("of its cap" in notes(page)) == is_noted
 
 
 def test_a_dump_of_jobs_of_one_size_is_an_instance_with_job_sizes(tmp_path):

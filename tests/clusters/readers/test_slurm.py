@@ -78,14 +78,12 @@ def test_the_golden_dump(tmp_path):
             "queue": "physics/ann",
             "tasks": 2,
             "since": "2026-01-01T00:00:00Z",
-            "priority": 7,
         },
         {
             "user": "lab/bob",
             "queue": "physics/lab/bob",
             "tasks": 1,
             "since": "2026-01-01T00:00:00Z",
-            "priority": None,
         },
     ]
     held_row = {

@@ -42,10 +42,12 @@ def test_cohorts_and_cluster_queues_are_a_tree(tmp_path):
     assert dict(zip(cluster.instance.users, cluster.instance.queue, strict=True)) == {
         "ml/a": "org/lab/red",
         "ml/b": "org/lab/red",
-        "ml/c": "org/blue",
-        "ml/d": "own",
         "shop/web": "(no queue)/shop",
     }
+    assert cluster.held[["user", "reason"]].to_numpy().tolist() == [
+        ["ml/c", "ClusterQueue 'blue' does not cover memory"],
+        ["ml/d", "ClusterQueue 'own' does not cover memory"],
+    ]
     assert [
         weight(cluster, path) for path in ("org", "org/lab", "org/lab/red", "org/blue", "own")
     ] == [3, 0.5, 2, 1, 1]

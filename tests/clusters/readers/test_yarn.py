@@ -119,14 +119,12 @@ def test_the_golden_dump(tmp_path):
             "queue": "a/x",
             "tasks": 3,
             "since": "2026-01-01T00:00:00Z",
-            "priority": 4,
         },
         {
             "user": "b/eve",
             "queue": "b",
             "tasks": 1,
             "since": "2026-01-01T00:00:00Z",
-            "priority": None,
         },
     ]
     weights = {

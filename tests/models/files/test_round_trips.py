@@ -34,6 +34,7 @@ LINEAR = {
     "alpha-fair": {"alpha": 0},
     "njc": {"criterion": "least-served"},
     "ceei": None,
+    "partial-allocation": None,
     "psdsf-tdm": None,
 }
 SMALL = ("psdsf-rdm",)  # integer programs that no solver ends on 100 users and 10 rows of servers

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.optimize
 
 from fairlp import examples
 from fairlp.errors import NotConvergedError
@@ -16,6 +17,7 @@ from fairlp_research.papers import (
     ItemRow,
     Ledger,
     dolev,
+    gavel,
     khamse_ashari,
     li,
     metin,
@@ -27,6 +29,7 @@ from fairlp_research.papers.reproducing import OURS, find
 from fairlp_research.papers.result import FIGURES, file_of, markdown
 from fairlp_research.papers.verdicts import Agreement, ItemAnswer, holds, in_words
 from ledger_rows import ENTRIES, PAGE, cells_of_the_page, row, verdicts_of_the_page
+from paths import REAL_DATA
 from profiles import PROFILE, by_day
 
 #: What the papers number, from their first page to the last: every one of them has an item, or several.
@@ -57,6 +60,7 @@ NUMBERED = {
         *("Definition 1", "Definition 2", "Construction 1", "Construction 2"),
     ],
     "005": ["example, starvation", "strategy-proofness", "group strategy-proofness"],
+    "006": [f"hierarchical policy, {k} job{'s' * (k > 1)}" for k in range(1, 18)],
 }
 #: The papers' sections, and what each claims: all have items.
 SECTIONS = {
@@ -156,6 +160,32 @@ def test_numbers_beside_those_of_the_paper_are_those_of_the_page(key):
     assert numbers_in(row(key).answer.ours) == pytest.approx(
         numbers_in(printed), rel=1e-3, abs=1e-6
     )
+
+
+def test_the_printed_vectors_are_those_of_the_data():
+    path = REAL_DATA / "gavel" / "hierarchical.csv"
+    if not path.exists():
+        pytest.skip("the data is not here")
+    table = pd.read_csv(path)
+    for jobs, line in enumerate(gavel.PRINTED.strip().splitlines(), 1):
+        printed = table.normalised_throughput[table.jobs == jobs].tolist()
+        assert [float(number) for number in line.split()] == printed
+
+
+def test_what_a_vector_leaves_idle_is_what_linprog_finds():
+    instance, means = gavel.cluster(2)
+    rates = instance.rates / means[:, None]
+    use = np.kron(np.ones(2), np.eye(3))
+    own_time = np.kron(np.eye(2), np.ones(3))
+    throughput = own_time * rates.reshape(1, 6)
+    best = scipy.optimize.linprog(
+        -rates.ravel(),
+        np.vstack([use, own_time, -throughput]),
+        np.concatenate([[3, 3, 3], [1, 1], gavel.HALF - np.array([0.881, 1.305])]),
+    )
+    more = gavel.most_beside(instance, means, np.array([0.881, 1.305]))
+    assert more == pytest.approx(-best.fun)
+    assert more / (0.881 + 1.305) == pytest.approx(1.17, abs=0.005)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

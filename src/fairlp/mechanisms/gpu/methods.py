@@ -67,14 +67,19 @@ def prove_oef(allocation: Allocation, exact: bool = False) -> Proof:
         return Proof(False, reason)
     devices = quotients(allocation.tasks_array, gpu.rates_alone(instance))
     levels = allocation.levels.to_numpy()[runnable_users(instance)]
-    columns = {"x": devices, "t": levels.min() if len(levels) else 0.0}
+    columns: dict[str, Any] = {"x": devices, "t": levels.min() if len(levels) else 0.0}
     written = partial(gpu.oef_as_written, instance)
     if gpu.variant_of(allocation.parameters.get("variant")) != gpu.COOPERATIVE:
         return _prove_columns(_formulated(gpu.oef, allocation), columns, exact, written)
     rows = EnvyRows(instance)
     if not rows.base.n_columns:
         return Proof(True, _NOTHING_RUNS)
-    return _proof_beside(rows.solve(), columns, exact, written, rows.with_worst_envy)
+    envy = rows.envy(columns_at(rows.base, columns))
+    if envy.max() > VERIFIED:
+        n, j = np.unravel_index(int(envy.argmax()), envy.shape)
+        who = f"user {quoted(instance.users[int(n)])} envies user {quoted(instance.users[int(j)])}"
+        return Proof(False, f"infeasible: {who}", float(envy.max()))
+    return _proof_beside(rows.solve(), columns, exact, written)
 
 
 # AlloX: an assignment, whole at every vertex.
@@ -217,7 +222,7 @@ def shockwave_by_interior_points(call: MethodCall) -> TasksResult:
         rates[can_run].transpose(0, 2, 1),
         np.ones(can_run.sum()),
         counts.T,
-        counts.sum(axis=0) > 1,
+        np.where(counts.sum(axis=0) > 1, 1.0, 2.0),  # one device keeps nobody busier
     )
     x, prices, _ = market.solve()
     tasks = np.zeros(instance.shape)
@@ -339,13 +344,8 @@ def _proof_beside(
     columns: dict[str, Any],
     exact: bool,
     as_written: Callable[[Program], tuple[Entries, Costs]],
-    with_rows_at: Callable[[Solution, np.ndarray], tuple[Program, np.ndarray]] | None = None,
 ) -> Proof:
-    """Return whether columns are an optimum, by the duals of a solution of their program.
-
-    ``with_rows_at``: solution and columns → the program with the rows that the columns may break,
-    and the solution's duals of all its rows; for a program that has not all rows of its model.
-    """
+    """Return whether columns are an optimum, by the duals of a solution of their program."""
     program = solution.program
     optimum = prove(solution, *as_written(program)) if exact else solution.certify()
     if not optimum.holds:
@@ -354,8 +354,6 @@ def _proof_beside(
     duals = solution.row_duals
     assert duals is not None
     x = columns_at(program, columns)
-    if with_rows_at is not None:
-        program, duals = with_rows_at(solution, x)
     proof = proof_of_columns(program, x, duals, VERIFIED, solution.require_point())
     return replace(proof, exact=optimum.exact) if proof.holds else proof
 

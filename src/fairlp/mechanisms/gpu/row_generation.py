@@ -52,7 +52,7 @@ class EnvyRows:
         idle = np.zeros(0, dtype=int)  # rounds without a price
         solution = self.base.solve().require_optimal()
         while True:
-            envy = self._envy(solution.require_point())
+            envy = self.envy(solution.require_point())
             envy.flat[pairs] = 0.0
             users = np.flatnonzero(envy.max(axis=1, initial=0.0) > SOLVER_TIGHTEST)
             if not len(users):
@@ -69,25 +69,7 @@ class EnvyRows:
             priced = solution.row_duals[program.row_block("no_envy").slice] != 0
             idle = np.where(priced, 0, idle + 1)
 
-    def with_worst_envy(self, solution: Solution, point: np.ndarray) -> tuple[Program, np.ndarray]:
-        """Return the program with the rows of whom users envy most at a point, and duals of all rows.
-
-        The duals are those of a solution; rows that are not in its program have 0.
-        """
-        assert solution.row_duals is not None
-        envy = self._envy(point)
-        worst = np.arange(len(envy)) * len(envy) + envy.argmax(axis=1)
-        blocks = [block for block in solution.program.rows if block.name == "no_envy"]
-        pairs = blocks[0].flat if blocks else np.zeros(0, dtype=int)
-        all_pairs = np.union1d(pairs, worst[envy.max(axis=1) > 0])
-        program = self._with_pairs(all_pairs)
-        duals = np.zeros(program.n_rows)
-        n_capacities = self.base.n_rows
-        duals[:n_capacities] = solution.row_duals[:n_capacities]
-        duals[n_capacities + np.searchsorted(all_pairs, pairs)] = solution.row_duals[n_capacities:]
-        return program, duals
-
-    def _envy(self, point: np.ndarray) -> np.ndarray:
+    def envy(self, point: np.ndarray) -> np.ndarray:
         """Return how much more users think of others' devices, per weight: (N, N), of the largest."""
         devices = np.append(point, 0.0)[self.columns]  # at −1: 0
         worth: np.ndarray = self.speedups @ (devices / self.weights[:, None]).T

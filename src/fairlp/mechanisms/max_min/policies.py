@@ -146,7 +146,7 @@ def largest_product(instance: Instance) -> tuple[np.ndarray, np.ndarray, float]:
         throughputs(instance)[can_run, None, :],
         instance.demands[can_run, 0],
         instance.total_capacities.T,
-        np.array([True]),
+        np.ones(1),
     )
     x, prices, gap = market.solve()
     tasks[can_run] = (market.rates * x)[:, 0]

@@ -273,6 +273,10 @@ def in_order(labels: Any, subject: str, error: type[FairlpError]) -> pd.Index[An
             f"{subject} is given {quoted(labels)}; expected a list of labels, such as range(3)"
         )
     index: pd.Index[Any]
+    if isinstance(labels, range) and abs(labels.start) + abs(labels.stop) < 2**62:
+        labels = pd.RangeIndex(labels)
+    elif isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
+        labels = pd.Index(labels)
     if isinstance(labels, pd.Index):
         index = labels
         if labels.dtype.kind not in "iub":
