@@ -208,20 +208,17 @@ def paths_of(problem: Levels) -> Paths | None:
         return None
     by_row = matrix.tocsr()
     rates = by_row[problem.places].tocoo()
-    order = np.argsort(rates.row, kind="stable")
-    demand, columns_of_paths = rates.row[order], rates.col[order]
-    if not np.array_equal(np.sort(columns_of_paths), columns):
+    demand, paths = rates.row, rates.col
+    if not np.array_equal(np.sort(paths), columns):
         return None
     volume = problem.weights / entries[problem.places]
 
     (rows,) = (~is_level & (entries > 0) & np.isfinite(program.row_upper)).nonzero()
-    users = by_row[rows][:, columns_of_paths]
+    users = by_row[rows][:, paths]
     users.sort_indices()
     capacity = program.row_upper[rows] / entries[rows]
-    first, last = (
-        demand[users.indices[users.indptr[:-1]]],
-        demand[users.indices[users.indptr[1:] - 1]],
-    )
+    first = demand[users.indices[users.indptr[:-1]]]
+    last = demand[users.indices[users.indptr[1:] - 1]]
     is_limit = (first == last) & (np.diff(users.indptr) == np.bincount(demand)[first])
     is_alone = np.bincount(users[~is_limit].indices, minlength=len(demand)) == 0
     is_limit &= ~np.isin(first, demand[is_alone])  # each path keeps a link
@@ -232,4 +229,4 @@ def paths_of(problem: Levels) -> Paths | None:
     if not np.diff(uses.indptr).all():
         return None
     network = Network(uses, capacity[~is_limit], demand, volume, limit)
-    return Paths(network, columns_of_paths, rows[~is_limit], entries)
+    return Paths(network, paths, rows[~is_limit], entries)

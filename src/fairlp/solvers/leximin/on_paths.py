@@ -364,12 +364,6 @@ class Simplex:
         slack = system.first_link + links[abs(prices[links]).argmax()]
         system.replace(self.t, slack, self._solve(slack))
         self._end_round(rising[pays], self.flow[self.t] / self.unit, links)
-
-        demands = self.demand[self.open]
-        can_move = np.bincount(
-            demands, self.is_open & (self.key[demands] != self.open), len(self.key)
-        )
-        self.is_open &= can_move[demands] > 0
         if self.is_open.sum() < 0.8 * len(self.open):
             self._open(self.open[self.is_open], self.open_uses[self.is_open])
 
