@@ -67,8 +67,8 @@ class System:
         self.inverse[:n, n] = -(self.inverse[:n, used] @ row[used])
         self.inverse[n, n] = 1.0
         self.row[link] = n
-        self.links = np.append(self.links, link)
-        self.variables = np.append(self.variables, self.first_link + link)
+        self.links = np.concatenate((self.links, [link]))
+        self.variables = np.concatenate((self.variables, [self.first_link + link]))
 
     def replace(self, leaving: int, entering: int, solution: np.ndarray) -> None:
         """Put a variable into the place of another; ``solution`` is that of its column."""
@@ -76,7 +76,8 @@ class System:
         column = self.inverse[:, slot] / solution[slot]
         change = solution.copy()
         change[slot] -= 1.0
-        (rows,) = (abs(column) > ROUNDING * abs(column).max()).nonzero()
+        sizes = abs(column)
+        (rows,) = (sizes > ROUNDING * sizes.max()).nonzero()
         (slots,) = change.nonzero()
         self.inverse[rows[:, None], slots] -= column[rows][:, None] * change[slots]
         self.changes += len(rows) * len(slots)
@@ -216,11 +217,13 @@ class Simplex:
         slot = system.slot(self.t)
         if slot < 0:
             return int(self.t)
+        links = system.links
+        values = system.inverse[: len(links), slot]
         self.prices = prices = np.zeros(len(self.is_settled))
-        prices[system.links] = system.inverse[: len(system.links), slot]
-        self.least_price = AGREEMENT * abs(prices).max()
+        prices[links] = values
+        self.least_price = AGREEMENT * abs(values).max()
         least = -self.least_price
-        (links,) = ((prices < least) & ~self.is_settled).nonzero()
+        links = links[(values < least) & ~self.is_settled[links]]
 
         reduced = self.reduced = self._reduced()
         (cheap,) = (reduced < least).nonzero()
@@ -248,9 +251,8 @@ class Simplex:
             solution = system.solve(np.array([variable - system.first_link]), np.ones(1))
         else:
             key = self.key[self.demand[variable]]
-            solution = system.solve(np.append(links[variable], links[key]), self.signs)
-        sizes = abs(solution)
-        solution[sizes < ROUNDING * sizes.max(initial=0.0)] = 0.0
+            solution = system.solve(np.concatenate((links[variable], links[key])), self.signs)
+        solution[abs(solution) < ROUNDING] = 0.0  # t's column and those of paths are about 1
         return np.asarray(solution)
 
     def _step(self, entering: int) -> None:
@@ -319,7 +321,7 @@ class Simplex:
         if leaving > self.t:
             link = leaving - system.first_link
             system.add(link, self._row(link))
-            solution = np.append(solution, growth[link])
+            solution = np.concatenate((solution, [growth[link]]))
             self.slack[link] = np.inf
         elif leaving == self.key[self.demand[leaving]]:
             self._change_key(self.demand[leaving], entering)
