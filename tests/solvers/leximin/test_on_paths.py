@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 
 import fairlp
 from fairlp import Index, Model
 from fairlp.solvers.leximin import on_paths
-from fairlp.solvers.leximin.networks import PathProof
+from fairlp.solvers.leximin.networks import Network, PathProof, Round
 from fairlp.solvers.leximin.on_paths import System
-from path_networks import b4, random_network, small_networks
+from path_networks import Wide, b4, random_network, small_networks
 from profiles import many
 
 #: What SciPy's rounds are off by.
@@ -122,6 +123,16 @@ def test_prices_prove_no_level_that_is_too_high(seed):
     assert np.isnan(PathProof(proof.network, proof.rounds[:-1]).bounds()[0]).any()
 
 
+def test_a_negative_price_of_a_link_that_need_not_be_full_proves_nothing():
+    """Two demands share two links, of 6 and of 100: both have 3."""
+    network = Network(
+        sp.csr_array(np.ones((2, 2))), np.array([6.0, 100.0]), np.arange(2), *np.ones((2, 2))
+    )
+    for prices, bound in (([1.0, 0.0], 3.0), ([0.5, 0.5], 26.5), ([1.01, -0.01], np.nan)):
+        end = Round(np.arange(2), np.arange(2), np.array(prices))
+        np.testing.assert_allclose(PathProof(network, [end]).bounds()[0], bound)
+
+
 def other_models():
     """Models that are nearly of this form, and are not."""
     p, d = Index("p", range(3)), Index("d", range(2))
@@ -163,6 +174,23 @@ def test_models_of_another_form_go_another_way(model, levels, is_network):
     np.testing.assert_allclose(answer.levels, again.levels, rtol=1e-9)
     if levels is not None:
         np.testing.assert_allclose(answer.levels, levels)
+
+
+@pytest.mark.parametrize("name", ["MOST_STEPS", "MOST_CHANGES"])
+def test_what_takes_too_long_is_left_to_programs(monkeypatch, name):
+    network = random_network(1)
+    quick = on_its_way(network)
+    monkeypatch.setattr(on_paths, name, 0)
+    answer = fairlp.leximin(network.model())
+    assert answer.solver == "highs" and answer.certify()
+    np.testing.assert_allclose(answer.levels, quick.levels, rtol=1e-9)
+
+
+def test_demands_with_many_paths_are_left_to_programs():
+    network = Wide([1.0] * 10, [1.0, 2.0], [[[e] for e in range(10)]] * 2)
+    answer = fairlp.leximin(network.model())
+    assert answer.solver == "highs"
+    np.testing.assert_allclose(answer.levels, 10 / 3)
 
 
 def test_real_demands_on_b4_are_proved():

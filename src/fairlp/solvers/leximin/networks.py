@@ -14,6 +14,8 @@ from .levels import Levels
 
 #: How often demands choose their first keys, by prices of what all have chosen so far.
 CHOICES = 10
+#: Paths a demand, on average, up to which a simplex on paths is quicker than rounds of programs.
+MOST_PATHS = 8
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,6 @@ class Network:
 class Round:
     """Prices of links that show that the settled cannot have more; none at a limit."""
 
-    level: float
     settled: np.ndarray
     links: np.ndarray
     prices: np.ndarray
@@ -192,6 +193,7 @@ def paths_of(problem: Levels) -> Paths | None:
     entries[matrix.indices] = matrix.data
     if (
         program.is_mip
+        or len(columns) > MOST_PATHS * len(problem.places)
         or problem.outcomes is not None
         or (entries[matrix.indices] != matrix.data).any()
         or (entries < 0).any()
@@ -206,20 +208,17 @@ def paths_of(problem: Levels) -> Paths | None:
         return None
     by_row = matrix.tocsr()
     rates = by_row[problem.places].tocoo()
-    order = np.argsort(rates.row, kind="stable")
-    demand, columns_of_paths = rates.row[order], rates.col[order]
-    if not np.array_equal(np.sort(columns_of_paths), columns):
+    demand, paths = rates.row, rates.col
+    if not np.array_equal(np.sort(paths), columns):
         return None
     volume = problem.weights / entries[problem.places]
 
     (rows,) = (~is_level & (entries > 0) & np.isfinite(program.row_upper)).nonzero()
-    users = by_row[rows][:, columns_of_paths]
+    users = by_row[rows][:, paths]
     users.sort_indices()
     capacity = program.row_upper[rows] / entries[rows]
-    first, last = (
-        demand[users.indices[users.indptr[:-1]]],
-        demand[users.indices[users.indptr[1:] - 1]],
-    )
+    first = demand[users.indices[users.indptr[:-1]]]
+    last = demand[users.indices[users.indptr[1:] - 1]]
     is_limit = (first == last) & (np.diff(users.indptr) == np.bincount(demand)[first])
     is_alone = np.bincount(users[~is_limit].indices, minlength=len(demand)) == 0
     is_limit &= ~np.isin(first, demand[is_alone])  # each path keeps a link
@@ -230,4 +229,4 @@ def paths_of(problem: Levels) -> Paths | None:
     if not np.diff(uses.indptr).all():
         return None
     network = Network(uses, capacity[~is_limit], demand, volume, limit)
-    return Paths(network, columns_of_paths, rows[~is_limit], entries)
+    return Paths(network, paths, rows[~is_limit], entries)

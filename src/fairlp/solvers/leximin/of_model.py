@@ -80,7 +80,10 @@ def leximin(
     -----
     Outcomes of an oracle by column generation (:mod:`.outcomes`). Linear models by rounds: raise t,
     freeze whose rows have a price, and go on (:func:`fairlp.rise`); the rounds of the
-    mechanisms are these. Integer models by ordered outcomes (Ogryczak and Śliwiński, 2006).
+    mechanisms are these. Demands whose paths share links (levels that are sums of flows, rows that
+    are sums of flows within capacities) by one simplex through all rounds, proved by its prices
+    (:mod:`.on_paths`), unless another solver or options are given. Integer models by ordered outcomes (Ogryczak and
+    Śliwiński, 2006).
 
     Examples
     --------

@@ -28,8 +28,10 @@ from .of_levels import by_value, table
 
 #: After so many steps of length 0, numbers decide who enters and leaves (Bland's rule).
 MOST_STANDING_STEPS = 100
-#: Steps a path and link after which the simplex gives up.
-MOST_STEPS = 100
+#: Steps, and changes of entries of the inverse, a path and link, after which the simplex gives up:
+#: where all links are full at once, linear programs are quicker.
+MOST_STEPS = 20
+MOST_CHANGES = 3000
 
 
 class System:
@@ -45,6 +47,7 @@ class System:
         self.links = np.zeros(0, dtype=np.intp)
         self.row = np.full(links + 1, -1)
         self.inverse = np.zeros((64, 64))
+        self.changes = 0
 
     def slot(self, variable: int) -> int:
         """Return the place of a variable, −1 where it is not basic."""
@@ -64,8 +67,8 @@ class System:
         self.inverse[:n, n] = -(self.inverse[:n, used] @ row[used])
         self.inverse[n, n] = 1.0
         self.row[link] = n
-        self.links = np.append(self.links, link)
-        self.variables = np.append(self.variables, self.first_link + link)
+        self.links = np.concatenate((self.links, [link]))
+        self.variables = np.concatenate((self.variables, [self.first_link + link]))
 
     def replace(self, leaving: int, entering: int, solution: np.ndarray) -> None:
         """Put a variable into the place of another; ``solution`` is that of its column."""
@@ -73,9 +76,11 @@ class System:
         column = self.inverse[:, slot] / solution[slot]
         change = solution.copy()
         change[slot] -= 1.0
-        (rows,) = (abs(column) > ROUNDING * abs(column).max()).nonzero()
+        sizes = abs(column)
+        (rows,) = (sizes > ROUNDING * sizes.max()).nonzero()
         (slots,) = change.nonzero()
         self.inverse[rows[:, None], slots] -= column[rows][:, None] * change[slots]
+        self.changes += len(rows) * len(slots)
         self.variables[slot] = entering
         if entering >= self.first_link:
             self._drop(entering - self.first_link, slot)
@@ -121,7 +126,6 @@ class Simplex:
         self.slack = np.array(network.capacity, dtype=float)  # infinite of links that are full
         self.is_settled = np.zeros(n_links + 1, dtype=bool)  # full in every leximin
         self.signs = np.repeat([1.0, -1.0], network.links.shape[1])
-        self.link_numbers = np.arange(self.t + 1, self.t + 1 + n_links)
         self.use_of_link = np.zeros(self.t + 1)
         self.prices = np.zeros(n_links + 1)
         self.costs = np.zeros(self.t)
@@ -149,8 +153,9 @@ class Simplex:
                 self._settle()
             else:
                 self._step(entering)
-            if self.steps > MOST_STEPS * sum(self.network.uses.shape):
-                raise NotConvergedError("the simplex of paths does not end")
+            size = sum(self.network.uses.shape)
+            if self.steps > MOST_STEPS * size or self.system.changes > MOST_CHANGES * size:
+                raise NotConvergedError("the simplex of paths takes too long")
 
     @property
     def level(self) -> np.ndarray:
@@ -164,6 +169,7 @@ class Simplex:
         return np.asarray(flow)
 
     def _key_flows(self, demands: np.ndarray) -> np.ndarray:
+        """Return what is left of the rates of demands for their keys."""
         rates = self.rising[demands] * self.flow[self.t] + self.fixed[demands]
         return np.asarray(rates - self.beside_key[demands])
 
@@ -196,6 +202,7 @@ class Simplex:
     # -- who enters
 
     def _costs(self, paths: np.ndarray) -> np.ndarray:
+        """Return what paths cost at the prices of their links."""
         return np.asarray(self.prices[self.network.links[paths]].sum(axis=1))
 
     def _reduced(self) -> np.ndarray:
@@ -210,11 +217,13 @@ class Simplex:
         slot = system.slot(self.t)
         if slot < 0:
             return int(self.t)
+        links = system.links
+        values = system.inverse[: len(links), slot]
         self.prices = prices = np.zeros(len(self.is_settled))
-        prices[system.links] = system.inverse[: len(system.links), slot]
-        self.least_price = AGREEMENT * abs(prices).max()
+        prices[links] = values
+        self.least_price = AGREEMENT * abs(values).max()
         least = -self.least_price
-        (links,) = ((prices < least) & ~self.is_settled).nonzero()
+        links = links[(values < least) & ~self.is_settled[links]]
 
         reduced = self.reduced = self._reduced()
         (cheap,) = (reduced < least).nonzero()
@@ -242,9 +251,8 @@ class Simplex:
             solution = system.solve(np.array([variable - system.first_link]), np.ones(1))
         else:
             key = self.key[self.demand[variable]]
-            solution = system.solve(np.append(links[variable], links[key]), self.signs)
-        sizes = abs(solution)
-        solution[sizes < ROUNDING * sizes.max(initial=0.0)] = 0.0
+            solution = system.solve(np.concatenate((links[variable], links[key])), self.signs)
+        solution[abs(solution) < ROUNDING] = 0.0  # t's column and those of paths are about 1
         return np.asarray(solution)
 
     def _step(self, entering: int) -> None:
@@ -266,16 +274,16 @@ class Simplex:
             growth += pace * self.t_column
         if entering > self.t:
             self.slack[entering - system.first_link] = 0.0
-        if abs(growth[np.isinf(self.slack)]).max(initial=0.0) > AGREEMENT:
+        (links,) = growth.nonzero()
+        slack, loads = self.slack[links], growth[links]
+        if abs(loads[np.isinf(slack)]).max(initial=0.0) > AGREEMENT:
             self._renew()
             return
 
         # rates of paths, of keys, and of what is left of links
         key_rates = self.rising[demands] * pace - beside[demands]
-        rates = np.concatenate((rates, key_rates, -growth))
-        left = np.concatenate(
-            (self.flow[paths[: len(demands)]], self._key_flows(demands), self.slack)
-        )
+        rates = np.concatenate((rates, key_rates, -loads))
+        left = np.concatenate((self.flow[paths[: len(demands)]], self._key_flows(demands), slack))
         (falling,) = (rates < -SATURATED).nonzero()
         speeds = -rates[falling]
         lengths = np.maximum(left[falling], 0.0) / speeds
@@ -284,7 +292,7 @@ class Simplex:
         if lengths.min(initial=np.inf) < length:
             length = lengths.min()
             (ties,) = (lengths <= length * (1 + SATURATED)).nonzero()
-            numbers = np.concatenate((paths, self.link_numbers))[falling]
+            numbers = np.concatenate((paths, links + system.first_link))[falling]
             if self.standing_steps > MOST_STANDING_STEPS:
                 leaving = int(numbers[ties].min())
             else:
@@ -294,7 +302,7 @@ class Simplex:
 
         self.flow[paths[: len(demands)]] += length * rates[: len(demands)]
         self.beside_key += length * beside
-        self.slack -= length * growth
+        self.slack[links] = slack - length * loads
         self._exchange(entering, leaving, solution, growth)
 
     def _exchange(
@@ -313,7 +321,7 @@ class Simplex:
         if leaving > self.t:
             link = leaving - system.first_link
             system.add(link, self._row(link))
-            solution = np.append(solution, growth[link])
+            solution = np.concatenate((solution, [growth[link]]))
             self.slack[link] = np.inf
         elif leaving == self.key[self.demand[leaving]]:
             self._change_key(self.demand[leaving], entering)
@@ -358,21 +366,16 @@ class Simplex:
         slack = system.first_link + links[abs(prices[links]).argmax()]
         system.replace(self.t, slack, self._solve(slack))
         self._end_round(rising[pays], self.flow[self.t] / self.unit, links)
-
-        demands = self.demand[self.open]
-        can_move = np.bincount(
-            demands, self.is_open & (self.key[demands] != self.open), len(self.key)
-        )
-        self.is_open &= can_move[demands] > 0
         if self.is_open.sum() < 0.8 * len(self.open):
             self._open(self.open[self.is_open], self.open_uses[self.is_open])
 
     def _end_round(self, demands: np.ndarray, level: float, links: np.ndarray) -> None:
-        self.rounds.append(Round(level, demands, links, self.prices[links]))
+        """Note the prices of these links, which end the round, and who settles."""
+        self.rounds.append(Round(demands, links, self.prices[links]))
         self._fix(demands, level)
 
     def _fix(self, demands: np.ndarray, level: float) -> None:
-        """Give demands their level, and begin a round with a unit of t that fits the others."""
+        """Give demands their level, and begin a round in a unit of t that fits the others."""
         network = self.network
         self.fixed[demands] = network.volume[demands] * level
         self.rising[demands] = 0.0
