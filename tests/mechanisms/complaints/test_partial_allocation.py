@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -30,14 +31,18 @@ def devices(rates, capacities=None, **options):
 def best_product(weights, rows, sides, gains):
     """Utilities of the largest product by SciPy: x ≥ 0, rows·x ≤ sides, U = gains·x."""
     start = np.full(rows.shape[1], sides.min() / (2 * rows.sum(axis=1).max()))
-    answer = scipy.optimize.minimize(
-        lambda x: -weights @ np.log(gains @ x),
-        start,
-        jac=lambda x: -(weights / (gains @ x)) @ gains,
-        bounds=[(1e-14, None)] * rows.shape[1],
-        constraints=[{"type": "ineq", "fun": lambda x: sides - rows @ x, "jac": lambda x: -rows}],
-        options={"ftol": 1e-15, "maxiter": 500},
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # SciPy before 1.15 warns where it clips
+        answer = scipy.optimize.minimize(
+            lambda x: -weights @ np.log(gains @ x),
+            start,
+            jac=lambda x: -(weights / (gains @ x)) @ gains,
+            bounds=[(1e-14, None)] * rows.shape[1],
+            constraints=[
+                {"type": "ineq", "fun": lambda x: sides - rows @ x, "jac": lambda x: -rows}
+            ],
+            options={"ftol": 1e-15, "maxiter": 500},
+        )
     return gains @ answer.x
 
 
