@@ -32,7 +32,7 @@ def test_wide_bounds_of_other_columns_do_not_move_an_optimum(solver):
 
 
 @pytest.mark.parametrize(
-    ("seed", "solver", "optimum"),
+    ("draw", "solver", "optimum"),
     [
         (338, "highs", 33.2),
         (362, "highs", -454795),
@@ -40,11 +40,11 @@ def test_wide_bounds_of_other_columns_do_not_move_an_optimum(solver):
         (367, "scip", -5),
     ],
 )
-def test_programs_that_the_tightest_tolerance_got_wrong(seed, solver, optimum):
+def test_programs_that_the_tightest_tolerance_got_wrong(draw, solver, optimum):
     """The optima are those of SCIP and HiGHS as delivered (benchmarks/sure.py draws more)."""
     if not fairlp.solvers().loc[solver, "available"]:
         pytest.skip(f"{solver} is not installed")
-    solution = small_integer_program(seed).program().solve(solver)
+    solution = small_integer_program(draw).program().solve(solver)
     assert solution.require_optimal().objective == pytest.approx(optimum, rel=1e-9)
     assert solution.verify().is_feasible
 
