@@ -69,7 +69,7 @@ def partial_allocation(instance: Instance) -> Model:
 
 
 def parts(entitled: np.ndarray, of_all: np.ndarray, without: np.ndarray) -> np.ndarray:
-    """Return the part f of its bundle that each user keeps, shape (N,).
+    """Return the part f of its bundle that each user keeps, at most 1, shape (N,).
 
     Parameters
     ----------
@@ -84,4 +84,5 @@ def parts(entitled: np.ndarray, of_all: np.ndarray, without: np.ndarray) -> np.n
     others = counted & counted[:, None] & ~np.eye(len(entitled), dtype=bool)
     ratios = np.log(np.where(others, of_all, 1.0)) - np.log(np.where(others, without, 1.0))
     losses = ratios @ entitled
-    return np.where(counted, np.exp(losses / np.where(counted, entitled, 1.0)), 0.0)
+    fractions = np.exp(losses / np.where(counted, entitled, 1.0))
+    return np.where(counted, np.minimum(fractions, 1.0), 0.0)

@@ -17,6 +17,8 @@ from ..models.programs.program import Program
 from ..models.programs.proof import Proof
 from ..tolerances import NOISE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
 
+NOTHING_RUNS = "optimal, proved (no user can run anything)"
+
 
 def columns_at(program: Program, values: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the columns of a program at values by the names of its variables."""
@@ -26,16 +28,29 @@ def columns_at(program: Program, values: Mapping[str, np.ndarray]) -> np.ndarray
     return x
 
 
-def prove_columns(program: Program, x: np.ndarray) -> Proof:
-    """Return whether columns are a concave program's optimum, by the duals of a linear one.
+def prove_columns(program: Program, x: np.ndarray, prices: np.ndarray | None = None) -> Proof:
+    """Return whether columns are a concave program's optimum, by prices or a linear program's duals.
 
     The linear program has the program's rows, and as costs the gradient of the objective at the
-    columns. They are optimal if it gains nothing.
+    columns. They are optimal if it gains nothing. Where prices prove that, none is solved: what a
+    column is worth beyond them is the dual of its row ``time``, where it has one.
+
+    Parameters
+    ----------
+    program : Program
+        With prices: with rows ``capacity``, and perhaps ``time`` with entries of 1.
+    x : ndarray
+    prices : ndarray, optional
+        Of the rows ``capacity``, in their order.
     """
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         gradient = program.gradient(x)
     if not np.isfinite(gradient).all():
         return Proof(False, "not proved: more tasks are worth more than floats can hold", np.inf)
+    if prices is not None:
+        proof = proof_of_columns(program, x, _duals_beside(program, gradient, prices), VERIFIED)
+        if proof:
+            return proof
     try:
         linear = program.replace(c=gradient, logs=None)
         solution = linear.solve(dual_tolerance=SOLVER_TIGHTEST).require_optimal()
@@ -45,36 +60,18 @@ def prove_columns(program: Program, x: np.ndarray) -> Proof:
     return proof_of_columns(program, x, solution.row_duals, VERIFIED)
 
 
-def prove_by_prices(program: Program, x: np.ndarray, prices: np.ndarray | None) -> Proof:
-    """Return whether columns are a concave program's optimum, by prices of its capacities.
-
-    What a column is worth beyond these prices is the dual of its row ``time``, where it has one.
-    Without prices that prove it, a linear program's duals decide; see :func:`prove_columns`.
-
-    Parameters
-    ----------
-    program : Program
-        With rows ``capacity``, and perhaps ``time`` with entries of 1.
-    x : ndarray
-    prices : ndarray or None
-        Of the rows ``capacity``, in their order.
-    """
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        gradient = program.gradient(x)
-    if prices is not None and np.isfinite(gradient).all():
-        duals = np.zeros(program.n_rows)
-        duals[program.row_block("capacity").slice] = prices
-        beyond = gradient - program.A.T @ duals
-        for block in program.rows:
-            if block.name == "time":
-                entries = program.A[block.slice].tocoo()
-                time = np.zeros(len(block))
-                np.maximum.at(time, entries.row, beyond[entries.col])
-                duals[block.slice] = time
-        proof = proof_of_columns(program, x, duals, VERIFIED)
-        if proof:
-            return proof
-    return prove_columns(program, x)
+def _duals_beside(program: Program, gradient: np.ndarray, prices: np.ndarray) -> np.ndarray:
+    """Return the duals of all rows: prices of capacities, and what is beyond them of time."""
+    duals = np.zeros(program.n_rows)
+    duals[program.row_block("capacity").slice] = prices
+    beyond = gradient - program.A.T @ duals
+    for block in program.rows:
+        if block.name == "time":
+            entries = program.A[block.slice].tocoo()
+            time = np.zeros(len(block))
+            np.maximum.at(time, entries.row, beyond[entries.col])
+            duals[block.slice] = time
+    return duals
 
 
 def proof_of_columns(

@@ -39,8 +39,8 @@ def own_time(model: Model, instance: Instance, tasks: Expression) -> None:
 def by_markets(call: MethodCall) -> TasksResult:
     """Find the proportionally fair allocation of all users, and without each in turn."""
     instance = call.instance
-    tasks, kept, gap = _shared(instance, _quick_market)
-    return TasksResult(tasks * kept[:, None], gap=gap)
+    tasks, fractions, gap = _shared(instance, _quick_market)
+    return TasksResult(tasks * fractions[:, None], gap=gap)
 
 
 def convex(call: MethodCall) -> TasksResult:
@@ -52,9 +52,9 @@ def convex(call: MethodCall) -> TasksResult:
     x = solution.require_point()
     tasks = np.maximum(np.asarray(model.evaluate("tasks", x)), 0.0)
     utility = np.asarray(model.evaluate("utility", x))
-    kept = formulation.parts(_entitled(instance), utility[0], utility[1:])
+    fractions = formulation.parts(_entitled(instance), utility[0], utility[1:])
     return TasksResult(
-        within_capacity(instance, tasks) * np.minimum(kept, 1.0)[:, None],
+        within_capacity(instance, tasks) * fractions[:, None],
         gap=solution.verify().gap,
         unproved=solution.unproved,
     )
@@ -64,13 +64,13 @@ def judge(allocation: Allocation) -> Proof:
     """Return whether users have their parts of markets that are solved anew and proved, each."""
     instance = allocation.instance
     try:
-        tasks, kept, gap = _shared(instance, _proved_market)
+        tasks, fractions, gap = _shared(instance, _proved_market)
     except SolverError as error:
         return Proof(False, f"not proved: {error}")
     if allocation.residual > AUDIT:
         return Proof(False, f"infeasible: beyond the region by {allocation.residual:.1e}")
     totals = allocation.totals.to_numpy()
-    expected = tasks.sum(axis=1) * kept
+    expected = tasks.sum(axis=1) * fractions
     errors = differences(totals, expected)
     accepted = CONVEX_POINT if allocation.method == "convex" else AUDIT
     user = int(errors.argmax())
@@ -107,8 +107,8 @@ def _shared(
             tasks_of_others, gap_of_others = market(everyone.select_users(others))
             without[n, users[others]] = tasks_of_others.sum(axis=1)
             gap = max(gap, gap_of_others)
-    kept = formulation.parts(entitled, tasks.sum(axis=1), without)
-    return tasks, np.minimum(kept, 1.0), gap
+    fractions = formulation.parts(entitled, tasks.sum(axis=1), without)
+    return tasks, fractions, gap
 
 
 def _quick_market(instance: Instance) -> tuple[np.ndarray, float]:

@@ -24,7 +24,7 @@ from ...models.programs.solution import Solution
 from ...solvers.interior_point.timed_market import TimedMarket
 from ...tolerances import AGREEMENT, NOISE, VERIFIED
 from ..allocation import Allocation, within_capacity
-from ..concave_proof import columns_at, proof_of_columns, prove_by_prices
+from ..concave_proof import NOTHING_RUNS, columns_at, proof_of_columns, prove_columns
 from ..mechanism import MethodCall, TasksResult
 from ..validation import differences
 from .assignment import bound_on_sum, kinds_of_least_sum
@@ -73,7 +73,7 @@ def prove_oef(allocation: Allocation, exact: bool = False) -> Proof:
         return _prove_columns(_formulated(gpu.oef, allocation), columns, exact, written)
     rows = EnvyRows(instance)
     if not rows.base.n_columns:
-        return Proof(True, _NOTHING_RUNS)
+        return Proof(True, NOTHING_RUNS)
     envy = rows.envy(columns_at(rows.base, columns))
     if envy.max() > VERIFIED:
         n, j = np.unravel_index(int(envy.argmax()), envy.shape)
@@ -132,7 +132,7 @@ def allox_by_assignment(call: MethodCall) -> TasksResult:
 def _proof_of_schedule(schedule: JobSchedule) -> Proof:
     """Return whether the sum of completion times of a schedule is the least."""
     if not len(schedule.users):
-        return Proof(True, _NOTHING_RUNS)
+        return Proof(True, NOTHING_RUNS)
     instance = schedule.instance
     times = gpu.job_times(instance, schedule.steps)
     bound = bound_on_sum(
@@ -222,7 +222,7 @@ def shockwave_by_interior_points(call: MethodCall) -> TasksResult:
         rates[can_run].transpose(0, 2, 1),
         np.ones(can_run.sum()),
         counts.T,
-        np.where(counts.sum(axis=0) > 1, 1.0, 2.0),  # one device keeps nobody busier
+        np.where(counts.sum(axis=0) > 1, 1.0, 2.0),  # nobody is short of time on one device
     )
     x, prices, _ = market.solve()
     tasks = np.zeros(instance.shape)
@@ -234,7 +234,7 @@ def shockwave_by_interior_points(call: MethodCall) -> TasksResult:
 
 def _nothing(instance: Instance) -> TasksResult:
     tasks = np.zeros(instance.shape)
-    return TasksResult(tasks, gap=0.0, certificate=Proof(True, _NOTHING_RUNS))
+    return TasksResult(tasks, gap=0.0, certificate=Proof(True, NOTHING_RUNS))
 
 
 def _result_of_shockwave(
@@ -274,7 +274,7 @@ def prove_shockwave(allocation: Allocation, exact: bool = False) -> Proof:
         return Proof(False, reason)
     instance = allocation.instance
     if not runnable_users(instance).any():
-        return Proof(True, _NOTHING_RUNS)
+        return Proof(True, NOTHING_RUNS)
     model = _formulated(gpu.shockwave, allocation)
     prices = allocation.prices_array
     if prices is not None:
@@ -291,13 +291,10 @@ def _proof_of_plan(
     program = model.compile()
     if prices is not None:
         prices = rounds.by_round(prices).ravel()
-    return prove_by_prices(program, columns_at(program, {"x": parts}), prices)
+    return prove_columns(program, columns_at(program, {"x": parts}), prices)
 
 
 # What the three have in common.
-
-
-_NOTHING_RUNS = "optimal, proved (no user can run anything)"
 
 
 def _without_rate(allocation: Allocation) -> str:
@@ -335,7 +332,7 @@ def _prove_columns(
     ``as_written``: program → its entries and costs from the numbers as they were written.
     """
     if not model.compile().n_columns:
-        return Proof(True, _NOTHING_RUNS)
+        return Proof(True, NOTHING_RUNS)
     return _proof_beside(model.solve().require_optimal(), columns, exact, as_written)
 
 

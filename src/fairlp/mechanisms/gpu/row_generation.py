@@ -1,7 +1,7 @@
 """Cooperative OEF with the envy rows that its optimum needs: some two for each user, of N².
 
 A round adds the row of whom each user envies most, and drops rows that had no price for some
-rounds. When nobody envies, the optimum of the rows that are there is the optimum of all.
+rounds. When nobody envies anybody, these rows have the optimum of all rows.
 """
 
 from __future__ import annotations

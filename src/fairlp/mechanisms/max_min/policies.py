@@ -49,7 +49,7 @@ from ...solvers.interior_point.timed_market import TimedMarket
 from ...solvers.leximin.leximin import RiseOptions, climb
 from ...tolerances import AGREEMENT, BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST, VERIFIED
 from ..allocation import Allocation, altered
-from ..concave_proof import columns_at, prove_by_prices
+from ..concave_proof import NOTHING_RUNS, columns_at, prove_columns
 from ..formulated import prove_by, solve_model
 from ..mechanism import Mechanism, Method, MethodCall, TasksResult
 from ..validation import differences
@@ -202,9 +202,9 @@ def _proof_of_product(instance: Instance, tasks: np.ndarray, prices: np.ndarray 
     """Return whether no other tasks have a larger product of throughputs."""
     program = gavel.proportional(instance).compile()
     if not program.n_columns:
-        return Proof(True, "optimal, proved (no user can run anything)")
+        return Proof(True, NOTHING_RUNS)
     x = columns_at(program, {"X": quotients(tasks, throughputs(instance))})
-    return prove_by_prices(program, x, None if prices is None else prices.ravel())
+    return prove_columns(program, x, None if prices is None else prices.ravel())
 
 
 def is_one_pool_of_devices(instance: Instance) -> bool:

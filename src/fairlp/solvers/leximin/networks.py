@@ -46,7 +46,7 @@ class Network:
 
     @cached_property
     def links(self) -> np.ndarray:
-        """Links of each path, filled up with one that nobody has; the last row is all that."""
+        """Links of each path; shorter ones and the last row are filled up with a number that is no link."""
         counts = np.append(np.diff(self.uses.indptr), 0)
         links = np.full((len(counts), counts.max()), len(self.capacity))
         links[np.arange(links.shape[1]) < counts[:, None]] = self.uses.indices
