@@ -17,7 +17,6 @@ import gzip
 import itertools
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
@@ -28,9 +27,9 @@ from measure import machine, show
 from scipy.sparse.csgraph import breadth_first_order
 
 import fairlp
-from fairlp import Index, Model
 from fairlp.models.programs.program import Program
 from fairlp.solvers.leximin.on_paths import Simplex
+from fairlp_research.races import Traffic
 
 FOLDER = Path(__file__).parents[2] / "shared" / "data" / "networks"
 #: What issue 77 asks for: seconds of the leximin over those of the first program.
@@ -38,15 +37,6 @@ AIMS = {"B4": 4.8, "UsCarrier": 2.8, "Kdl": 5.0, "ASN2k": 20.0}
 #: So many paths a demand.
 MOST_PATHS = 4
 RUNS = 3
-
-
-@dataclass(frozen=True)
-class Demands:
-    """Links of each path of each demand, volumes, and capacities of links."""
-
-    capacities: np.ndarray
-    volumes: np.ndarray
-    paths: list[list[list[int]]]
 
 
 def table(name: str) -> list[dict[str, str]]:
@@ -98,14 +88,14 @@ def shortest_paths(
 
 def loaded(
     capacities: np.ndarray, asked: list[float], paths: list[list[list[int]]], load: float
-) -> Demands:
+) -> Traffic:
     """Return demands that are scaled to a load."""
     hops = np.array([len(of_demand[0]) for of_demand in paths])
     volumes = np.array(asked)
-    return Demands(capacities, volumes * load * capacities.sum() / (volumes @ hops), paths)
+    return Traffic(capacities, volumes * load * capacities.sum() / (volumes @ hops), paths)
 
 
-def gravity(name: str, size: int, load: float) -> Demands:
+def gravity(name: str, size: int, load: float) -> Traffic:
     """Return demands of a gravity model; their paths are given, or shortest ones."""
     rng = np.random.default_rng(0)
     asked: list[float] = []
@@ -137,7 +127,7 @@ def gravity(name: str, size: int, load: float) -> Demands:
     return loaded(capacities, asked, paths, load)
 
 
-def real_matrices(load: float) -> Iterator[Demands]:
+def real_matrices(load: float) -> Iterator[Traffic]:
     """Yield the demands of the 36 matrices of B4, times a load."""
     capacities, paths = given_paths("B4")
     matrices: dict[str, list[tuple[tuple[int, int], float]]] = {}
@@ -147,32 +137,7 @@ def real_matrices(load: float) -> Iterator[Demands]:
             matrices.setdefault(row["matrix"], []).append((pair, float(row["demand"])))
     for demands in matrices.values():
         volumes = np.array([load * volume for _, volume in demands])
-        yield Demands(capacities, volumes, [paths[pair] for pair, _ in demands])
-
-
-def program_of(demands: Demands) -> Program:
-    """Return the program whose levels are flow over volume, at most 1."""
-    rows = [path for paths in demands.paths for path in paths]
-    owners = np.repeat(np.arange(len(demands.paths)), [len(paths) for paths in demands.paths])
-    starts = np.append(0, np.cumsum([len(row) for row in rows]))
-    on_link = sp.csr_array(
-        (np.ones(starts[-1]), np.concatenate(rows), starts),
-        shape=(len(rows), len(demands.capacities)),
-    )
-    of = sp.csr_array((np.ones(len(rows)), (np.arange(len(rows)), owners)))
-    p, d, e = (
-        Index(name, range(size))
-        for name, size in (("p", len(rows)), ("d", len(demands.paths)), ("e", on_link.shape[1]))
-    )
-    model = Model("traffic", indices=(p, d, e))
-    flow = model.variable("flow", p)
-    rate = (model.parameter("of", (p, d), of) * flow).sum(p)
-    volume = model.parameter("v", (d,), demands.volumes)
-    loads = (model.parameter("on_link", (p, e), on_link) * flow).sum(p)
-    model.constraint("link", loads <= model.parameter("c", (e,), demands.capacities))
-    model.constraint("most", rate <= volume)
-    model.leximin(rate / volume)
-    return model.compile()
+        yield Traffic(capacities, volumes, [paths[pair] for pair, _ in demands])
 
 
 def seconds(function: Callable[[], object]) -> float:
@@ -206,12 +171,12 @@ def first_program(program: Program) -> Callable[[], None]:
     return run
 
 
-def row_of(name: str, network: str, cases: Iterator[Demands]) -> list[str]:
+def row_of(name: str, network: str, cases: Iterator[Traffic]) -> list[str]:
     """Return the row of the table for some demands, their seconds added up."""
     totals = np.zeros(4)
     proved = levels = count = demands = 0
     for case in cases:
-        program = program_of(case)
+        program = case.model().compile()
         answer = fairlp.leximin(program)
         assert answer.path_proof is not None
         network_of_answer = answer.path_proof.network

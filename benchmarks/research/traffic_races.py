@@ -38,14 +38,9 @@ CASES = (
 B4_LOADS = (10.0, 40.0)
 
 
-def of(demands: traffic.Demands) -> races.Traffic:
-    """Return the demands as what races."""
-    return races.Traffic(demands.capacities, demands.volumes, demands.paths)
-
-
 def real_matrices(load: float, methods: list[str]) -> pd.DataFrame:
     """Return the race over all matrices of B4: seconds in all, the lowest least level, means."""
-    tables = [races.race(of(demands), methods) for demands in traffic.real_matrices(load)]
+    tables = [races.race(demands, methods) for demands in traffic.real_matrices(load)]
     together = pd.concat(tables).groupby(level=0, sort=False)
     table = together.agg({"seconds": "sum", "least": "min", "worse": "mean", "total": "mean"})
     table["proved"] = together["proved"].agg(
@@ -82,7 +77,7 @@ def main() -> None:
     }
     for network, size, load in CASES:
         tables[f"{network}, {size:,} demands, load {load:g}"] = races.race(
-            of(traffic.gravity(network, size, load)), methods
+            traffic.gravity(network, size, load), methods
         )
     for title, table in tables.items():
         rows = [

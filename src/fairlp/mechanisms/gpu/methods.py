@@ -215,18 +215,18 @@ def shockwave_by_interior_points(call: MethodCall) -> TasksResult:
         return _nothing(instance)
     rounds = rounds_of(instance)
     counts = rounds.by_round(instance.counts)
-    rates = rounds.by_round(gpu.rates_alone(instance))
+    rates = rounds.by_round(gpu.rates_alone(instance))[can_run].transpose(0, 2, 1)
     market = TimedMarket(
         instance.user_weights[can_run],
         past[can_run],
-        rates[can_run].transpose(0, 2, 1),
+        rates,
         np.ones(can_run.sum()),
         counts.T,
         np.where(counts.sum(axis=0) > 1, 1.0, 2.0),  # nobody is short of time on one device
     )
     x, prices, _ = market.solve()
     tasks = np.zeros(instance.shape)
-    tasks[can_run] = rounds.by_row((market.rates * x).transpose(0, 2, 1))
+    tasks[can_run] = rounds.by_row((rates * x).transpose(0, 2, 1))
     with call.phase("build"):
         model = _built(call)
     return _result_of_shockwave(call, model, tasks, rounds.by_row(prices.T))

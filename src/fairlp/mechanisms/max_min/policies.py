@@ -185,16 +185,17 @@ def largest_product(instance: Instance) -> tuple[np.ndarray, np.ndarray, float]:
     tasks = np.zeros(instance.shape)
     if not can_run.any():
         return tasks, np.zeros((instance.shape[1], 1)), 0.0
+    speed = throughputs(instance)[can_run, None, :]
     market = TimedMarket(
         instance.user_weights[can_run],
         np.zeros(can_run.sum()),
-        throughputs(instance)[can_run, None, :],
+        speed,
         instance.demands[can_run, 0],
         instance.total_capacities.T,
         np.ones(1),
     )
     x, prices, gap = market.solve()
-    tasks[can_run] = (market.rates * x)[:, 0]
+    tasks[can_run] = (speed * x)[:, 0]
     return tasks, prices.T, gap
 
 

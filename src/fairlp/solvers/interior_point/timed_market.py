@@ -76,7 +76,6 @@ class TimedMarket:
         time: np.ndarray,
     ) -> None:
         self.time = time
-        self.rates = rates
         self.exists = (rates > 0) & (capacities > 0)
         self.capacity_unit = np.where(capacities > 0, capacities, 1.0)
         self.budget_unit = float(budgets.sum())
@@ -124,10 +123,10 @@ class TimedMarket:
         least = self.b[:, None, None] / (1000 * p.size)
         z = np.where(self.exists, np.maximum(y[:, :, None] - lacking, least), tiny)
         x = np.where(self.exists, x, 1.0)  # what does not exist stays where it is
-        return _Point(x, 1 - (self.a * x).sum(axis=0), self.time - self._of_user(x), z, p, y)
+        return _Point(x, 1 - (self.a * x).sum(axis=0), self.time - self.time_taken(x), z, p, y)
 
-    def _of_user(self, x: np.ndarray) -> np.ndarray:
-        """Return Σ_k x, shape (N, S)."""
+    def time_taken(self, x: np.ndarray) -> np.ndarray:
+        """Return Σ_k x of what exists, shape (N, S)."""
         return np.asarray(np.where(self.exists, x, 0.0).sum(axis=2))
 
 
@@ -144,7 +143,7 @@ class _Equations:
         v = market.utility(point.x)
         worth = (market.b / v)[:, None, None] * tau
         self.of_capacity = 1 - (a * point.x).sum(axis=0) - point.room
-        self.of_time = market.time - market._of_user(point.x) - point.idle
+        self.of_time = market.time - market.time_taken(point.x) - point.idle
         of_cost = point.z - (a * point.p + point.y[:, :, None] - worth)
         self.of_cost = np.where(market.exists, of_cost, 0.0)
         products = point.products()
