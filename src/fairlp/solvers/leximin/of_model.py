@@ -12,7 +12,7 @@ from ...models.notation.expressions import Expression, parameter_values
 from ...models.notation.model import Model
 from ...models.notation.tables import check_own, level_rows
 from ...models.notation.walks import mapped
-from ...models.programs.backends import AnySolver
+from ...models.programs.backends import AnySolver, is_default, spelt
 from ...models.programs.options import SolveOptions
 from ...models.programs.program import Program
 from .answers import LeximinSolution
@@ -82,8 +82,8 @@ def leximin(
     freeze whose rows have a price, and go on (:func:`fairlp.rise`); the rounds of the
     mechanisms are these. Demands whose paths share links (levels that are sums of flows, rows that
     are sums of flows within capacities) by one simplex through all rounds, proved by its prices
-    (:mod:`.on_paths`), unless another solver or options are given. Integer models by ordered outcomes (Ogryczak and
-    Śliwiński, 2006).
+    (:mod:`.on_paths`), unless another solver or options are given. Integer models by ordered
+    outcomes (Ogryczak and Śliwiński, 2006).
 
     Examples
     --------
@@ -124,7 +124,7 @@ def leximin(
         if oracle is None
         else of_oracle(model, oracle, levels, weights)
     )
-    solution = leximin_on_paths(problem) if solver == "highs" and not options else None
+    solution = leximin_on_paths(problem) if is_default(spelt(solver)) and not options else None
     solution = solution or by_levels(problem, solver=solver, **options)
     if problem.hand_back is not None:
         problem.hand_back(solution.x)
