@@ -81,24 +81,17 @@ class Branches:
 
     def _sum(self, depth: int, rows: np.ndarray) -> np.ndarray:
         """Return sums of rows by node: of leaves (depth 0), or of nodes at a depth by parent."""
-        if rows.dtype != object:
-            return np.asarray(self._sums[depth] @ rows)
-        total = np.zeros((len(self.parents), rows.shape[1]), dtype=object)
-        np.add.at(total, self._places[depth], rows)
-        return total
+        places = self._places[depth]
+        shape = (len(self.parents), rows.shape[1])
+        if rows.dtype == object:
+            total = np.zeros(shape, dtype=object)
+            np.add.at(total, places, rows)
+            return total
+        entries = places[:, None] * shape[1] + np.arange(shape[1])
+        total = np.bincount(entries.ravel(), rows.ravel(), minlength=shape[0] * shape[1])
+        return total.reshape(shape)
 
     @cached_property
     def _places(self) -> list[np.ndarray]:
         """Where rows are added: the nodes of leaves, then parents of the nodes at each depth."""
         return [self.of, *(self.parents[nodes] for nodes in self.by_depth)]
-
-    @cached_property
-    def _sums(self) -> list[sparse.csc_array]:
-        """Matrices that add rows."""
-        return [
-            sparse.csc_array(
-                (np.ones(len(places)), places, np.arange(len(places) + 1)),
-                shape=(len(self.parents), len(places)),
-            )
-            for places in self._places
-        ]

@@ -163,7 +163,7 @@ class Index(Immutable):
         >>> n.alias("m")
         <Index m: 2 users ann, bob>
         """
-        return Index(symbol, self.labels, self.name)
+        return Index(symbol, self, self.name)
 
     def part(self, positions: np.ndarray) -> Index:
         """Return the index of some of the labels, under the same symbol.

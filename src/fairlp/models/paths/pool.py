@@ -44,9 +44,9 @@ class PoolRows(Region):
         """Return what tasks take of each of these: convex in tasks."""
         return np.asarray(self.use @ tasks)
 
-    def growth(self, tasks: np.ndarray, rate: np.ndarray) -> np.ndarray:
-        """Return how fast that grows where tasks do."""
-        return np.asarray(self.use @ rate)
+    def used_and_growth(self, tasks: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Return what tasks take, and how fast that grows where they do, shape (2, rows)."""
+        return np.array([self.use @ tasks, self.use @ rate])
 
     @classmethod
     def of(
@@ -84,9 +84,9 @@ class PoolRows(Region):
         while np.isfinite(t):
             asked = path.asked_at(t)
             tasks = path.tasks_at(t)
-            excess = self.used(tasks) - rooms
             rising = path.active & (asked > path.tasks)
-            slope = self.growth(tasks, np.where(rising, path.rate_at(t), 0.0))
+            used, slope = self.used_and_growth(tasks, np.where(rising, path.rate_at(t), 0.0))
+            excess = used - rooms
             rows = (excess > ROUNDING * rooms) & (slope > 0)
             steps = np.divide(excess, slope, out=np.zeros(len(rows)), where=rows)
             lower = max(t - float(steps.max(initial=0.0)), 0.0)
@@ -101,9 +101,9 @@ class PoolRows(Region):
         What users ask for is convex in t, so that it is at least its tangent at 0.
         """
         base = np.where(path.active, path.base, 0.0)
-        speed = self.growth(base, path.rate_at(0.0))
+        used, speed = self.used_and_growth(base, path.rate_at(0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            largest = np.where(speed > 0, (self.rooms - self.used(base)) / speed, np.inf)
+            largest = np.where(speed > 0, (self.rooms - used) / speed, np.inf)
         return max(float(largest.min(initial=min(path.end, path.last))), 0.0)
 
     def blocked(self, path: Path, t: float) -> np.ndarray:

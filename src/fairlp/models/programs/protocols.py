@@ -47,6 +47,8 @@ class Session(Protocol):
     least_price: float
     #: Whether `reaches` may return a level.
     has_previews: bool
+    #: Whether the last optimum is a point of each program, but for rounding and where a rise ends.
+    keeps_feasible: bool
 
     def change(
         self,

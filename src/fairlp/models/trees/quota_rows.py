@@ -44,11 +44,13 @@ class QuotaRows(PoolRows):
         """Return what tasks take of each row, and what is in use in queues."""
         return np.concatenate([self.use @ tasks, self._usage(tasks)[self.limited]])
 
-    def growth(self, tasks: np.ndarray, rate: np.ndarray) -> np.ndarray:
-        """Return how fast that grows where tasks do."""
-        growth = self.quotas.usage_growth(self.quotas.usage(tasks), rate)
+    def used_and_growth(self, tasks: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Return what tasks take and what is in use in queues, and how fast both grow."""
+        used = self._usage(tasks)
+        growth = self.quotas.usage_growth(used, rate)
         growth[0] += np.where(self._strays_borrow(tasks), self.quotas.lanes.use_outside.T @ rate, 0)
-        return np.concatenate([self.use @ rate, growth[self.limited]])
+        of_queues = np.array([used, growth])[:, self.limited]
+        return np.hstack([super().used_and_growth(tasks, rate), of_queues])
 
     def blocked(self, path: Path, t: float) -> np.ndarray:
         """Return the active users who need of a row, or of a quota, that is used up. Bool, (N,)."""

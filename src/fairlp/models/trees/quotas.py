@@ -183,7 +183,8 @@ class ShareBeyondQuota(NodeRule):
 
     def growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> Sequence[np.ndarray]:
         """Return how both grow: what is within S borrows nothing."""
-        return self._compared(nodes, np.where(reaches(usage, self.owned), growth, 0.0)[nodes])
+        borrows = reaches(usage[nodes], self.owned[nodes])
+        return self._compared(nodes, np.where(borrows, growth[nodes], 0.0))
 
     def lift(self, nodes: Nodes, usage: np.ndarray) -> np.ndarray:
         """Return max(0, U − K)."""
@@ -198,10 +199,13 @@ class ShareBeyondQuota(NodeRule):
         bounds = (self.owned, self.reserved)
         return [np.where(reaches(usage, bound), np.inf, bound - usage) for bound in bounds]
 
-    def rank(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray:
+    def rank(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray | None:
         """Return 1 for nodes of the least weight that would borrow: they wait for all others."""
+        is_late = self.quotas.is_late[nodes]
+        if not is_late.any():
+            return None
         borrows, _ = self.growth(nodes, usage, growth)
-        return np.asarray(self.quotas.is_late[nodes] & (borrows > 0).any(axis=1), dtype=float)
+        return np.asarray(is_late & (borrows > 0).any(axis=1), dtype=float)
 
     def last_slope(self, nodes: Nodes, growth: np.ndarray) -> np.ndarray:
         """Return the growth of the largest part of the pool."""

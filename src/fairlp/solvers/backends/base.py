@@ -269,6 +269,8 @@ class ProgramSession:
 
     #: Whether `reaches` may return a level.
     has_previews: bool = False
+    #: Whether the last optimum is a point of each program, but for rounding and where a rise ends.
+    keeps_feasible: bool = False
 
     def __init__(self, backend: Backend, program: Program, options: Options) -> None:
         self.backend = backend

@@ -316,8 +316,6 @@ class HighsSession(ProgramSession):
     """A program loaded into HiGHS, in scaled numbers; changes and answers are in the user's."""
 
     backend: Highs
-    #: Whether each program has the last one's optimum as a point, but for rounding.
-    keeps_feasible = False
     _raised: BaseException | None = None
     _changed = False
 

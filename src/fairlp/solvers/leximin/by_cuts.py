@@ -30,6 +30,10 @@ from ...tolerances import CONVEX_POINT, ROUNDING, SOLVER_TIGHTEST
 from .level_errors import row_violations
 from .programs import ServersByPrograms, Tightest
 
+#: How many times as many pieces a target may lie ahead as the rise has passed in its round, where
+#: rounds end at the first users who are blocked.
+_FARTHER = 4
+
 
 class Advance(NamedTuple):
     """How far all active users can go.
@@ -78,6 +82,7 @@ class ServersByCuts(ServersByPrograms):
         round_ends: list[Reached] | None = None,
     ) -> None:
         super().__init__(solver, program, rows, t_column)
+        self.session.keeps_feasible = first.turns_are_apart
         if not (self.has_duals or first.is_straight):
             raise UnsupportedError(
                 f"{solver[0].name} gives no duals, which say how far levels rise that are concave in "
@@ -239,10 +244,12 @@ class ServersByCuts(ServersByPrograms):
         """Append the pieces that the cuts let pass; return the target in the last one, and t.
 
         The target is the largest t that the cuts allow there. The second t is where the rise
-        stands in that piece: 0 if one was appended. Without duals there are no cuts: the target
-        is then the next point at which the set of rising users changes, so that all rise in
-        proportion up to it.
+        stands in that piece: 0 if one was appended. Where rounds end at the first who are blocked,
+        few pieces are appended before a program says how far the servers allow: pieces beyond that
+        are of no use. Without duals there are no cuts: the target is then the next point at which
+        the set of rising users changes, so that all rise in proportion up to it.
         """
+        most_pieces = _FARTHER * len(pieces) if pieces[0].turns_are_apart else np.inf
         while True:
             piece = pieces[-1]
             target_t = self.cuts.farthest(piece) if piece.active.any() else 0.0
@@ -253,7 +260,8 @@ class ServersByCuts(ServersByPrograms):
             may_pass = (
                 np.isfinite(piece.end) and not piece.jumps and (self.has_duals or t == target_t)
             )
-            if target_t < piece.end or not may_pass:
+            is_far = len(pieces) >= most_pieces and t < target_t
+            if target_t < piece.end or not may_pass or is_far:
                 return target_t, t
             pieces.append(piece.after(piece.end, piece.satisfied_at(piece.end)))
             t = 0.0
