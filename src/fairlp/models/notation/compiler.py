@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 # Numbers over indices: what expressions without variables come to.
 
 
-#: Rows, those that do not exist too, that are renumbered by a table of all of them.
-_MOST_RENUMBERED = 50_000_000
+#: Rows for each entry, those that do not exist too, that are renumbered by a table of all of them.
+_MOST_RENUMBERED = 16
 
 
 @contextmanager
@@ -360,7 +360,7 @@ def _kept(triples: Triples, over: Indices, positions: np.ndarray | None) -> Trip
     if positions is None:
         return rows.astype(np.int32, copy=False), columns, values
     grid = math.prod(shape_of(over))
-    if grid <= _MOST_RENUMBERED:
+    if grid <= _MOST_RENUMBERED * len(rows):
         renumber = np.full(grid, -1, dtype=np.int32)
         renumber[positions] = np.arange(len(positions), dtype=np.int32)
         rows = renumber[rows]

@@ -288,12 +288,14 @@ def in_order(labels: Any, subject: str, error: type[FairlpError]) -> pd.Index[An
     return index.to_flat_index()
 
 
-def as_index(labels: list[Any]) -> pd.Index[Any]:
+def as_index(labels: Any) -> pd.Index[Any]:
     """Return an index of labels.
 
     Pandas before 3.1 takes whole numbers beyond floats as objects only.
     """
     index: pd.Index[Any]
+    if not (isinstance(labels, pd.Series) and labels.dtype.kind in "iu"):
+        labels = list(labels)
     try:
         index = pd.Index(labels, tupleize_cols=False)
     except OverflowError:
@@ -562,7 +564,8 @@ def from_long_table(data: pd.DataFrame, axes: Axes) -> Any:
         return data.iloc[:, 0]
     if data.shape[1] < 2 or not _is_numbered(data.index, known_axes):
         return data
-    if any(set(data.columns) == set(axis) for axis in known_axes):
+    n_columns = data.shape[1]
+    if any(n_columns >= len(axis) and set(data.columns) == set(axis) for axis in known_axes):
         return data  # a wide table
     named = [named_axis(name, known_axes) for name in data.columns]
     if not any(named) and data.shape[1] == len(known_axes) + 1 and _has_labels(data, known_axes):
@@ -843,13 +846,13 @@ def positions_of(
     """
     codes = []
     for column, axis in zip(columns, axes, strict=True):
-        labels = column if isinstance(column, pd.Index) else as_index(list(column))
+        labels = column if isinstance(column, pd.Index) else as_index(column)
         places = positions_or_none(labels, axis)
         for k in np.flatnonzero(places < 0)[:1].tolist():
             raise error(unknown_label(subject, axis, labels[k], column) + remedy)
         codes.append(places)
     flat = np.ravel_multi_index(codes, shape_of(axes)) if codes else np.zeros(0, dtype=np.intp)
-    ordered = np.sort(flat)
+    ordered = np.sort(flat, kind="stable")  # which is quick where they are in order already
     for position in ordered[1:][ordered[1:] == ordered[:-1]][:1].tolist():
         raise error(f"{subject} has {_entry(axes, position)} twice; expected each once")
     return np.asarray(flat)
