@@ -158,7 +158,7 @@ def _pareto_better(instance: Instance, tasks: np.ndarray) -> np.ndarray | None:
     return _better_than(instance, tasks.tobytes())
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=MOST_FIXED_POINTS)
 def _better_than(instance: Instance, bytes_of_tasks: bytes) -> np.ndarray | None:
     """Return what users could gain; the sweeps and the certificate ask it of the same tasks."""
     tasks = np.frombuffer(bytes_of_tasks).reshape(len(instance.users), len(instance.servers))

@@ -107,7 +107,8 @@ class Subset(Immutable):
     @property
     def _is_full(self) -> bool:
         """Whether these are all combinations."""
-        return len(self) == self.full_size
+        positions = self.__dict__["_positions"]
+        return positions is None or len(positions) == self.full_size
 
     @property
     def _source(self) -> Subset:
@@ -179,12 +180,14 @@ class Masked:
     @property
     def where(self) -> Subset | None:
         """Elements that exist; None for all."""
-        return None if self._mask._is_full else self._mask
+        mask = self._mask
+        return None if mask._is_full else mask
 
     @property
     def positions(self) -> np.ndarray | None:
         """Elements that exist, in C order over the indices; None for all."""
-        return None if self.where is None else self.where.positions
+        where = self.where
+        return None if where is None else where.positions
 
 
 def subset_of(where: Any, over: Indices, subject: str) -> Subset:
@@ -861,7 +864,7 @@ class Variable(Masked, VariablePart):
     @property
     def size(self) -> int:
         """Number of elements that exist."""
-        return math.prod(self.shape) if self.positions is None else len(self.positions)
+        return len(self._mask)
 
     def __getitem__(self, key: Any) -> VariablePart:
         """Return the variable over other symbols (``x[m, i]``) or by label (``x["ann", :]``)."""
