@@ -97,16 +97,16 @@ def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
 
 
 def nominal_on_servers(instance: Instance, lanes: Lanes) -> Model:
-    """Return the program of the most that a nominal quota comes to on empty servers.
+    """Return the program of the most that each nominal quota comes to on servers of its own.
 
     Parameters
     ----------
     instance : Instance
     lanes : Lanes
-        Of the users of one queue.
+        Of the users of some queues.
     """
-    accounts = KueueAccounts.of(instance, lanes, "a nominal quota on empty servers")
-    granted = accounts.on_servers().sum(lanes.instance.servers)
+    accounts = KueueAccounts.of(instance, lanes, "nominal quotas, each on empty servers")
+    granted = accounts.on_servers(apart=True).sum(lanes.instance.servers)
     accounts.nominal(granted)
     accounts.model.maximize(accounts.sums(granted).sum(accounts.owners))
     return accounts.model
@@ -188,8 +188,11 @@ class KueueAccounts:
         """Return what the lanes of each owner have together, of something by lane."""
         return (self.ownership * share).sum(self.lanes.instance.users)
 
-    def on_servers(self) -> Variable:
-        """Add dominant shares on servers, the rows ``capacity`` and the definition ``tasks``."""
+    def on_servers(self, apart: bool = False) -> Variable:
+        """Add dominant shares on servers, the rows ``capacity`` and the definition ``tasks``.
+
+        With ``apart`` each owner has all servers for its lanes.
+        """
         model = self.model
         small = self.lanes.instance
         n = small.users
@@ -207,7 +210,8 @@ class KueueAccounts:
         g = model.variable(
             "g", n, i, where=where_runs(model, small), doc="dominant share of n on i"
         )
-        model.constraint("capacity", (d * g).sum(n) <= c)
+        needed = d * g
+        model.constraint("capacity", (self.sums(needed) if apart else needed.sum(n)) <= c)
         model.define("tasks", gamma * g)
         model.define("capacity_unit", model.parameter("C", r, small.pool, "capacity of the pool"))
         return g

@@ -504,6 +504,27 @@ def test_of_a_nominal_quota_the_resource_that_lacks_most_servers_is_named(seed):
     assert fairlp.allocate(instance, "kueue").notes == expected
 
 
+def test_a_queue_lacks_no_more_than_its_nominal_quota():
+    rng = np.random.default_rng(8)
+    n_users, n_queues = 77, 19
+    demands = rng.integers(1, 8, (n_users, 2))
+    names = [f"q{k}" for k in range(n_queues)]
+    queues = {}
+    for name in names:
+        amounts = {
+            kind: dict(zip("rs", rng.integers(*ends, 2).tolist(), strict=True))
+            for kind, ends in (("nominal", (5, 20)), ("borrowing", (0, 30)))
+        }
+        queues[name] = {**amounts, "weight": int(rng.integers(1, 4))}
+    queue = [names[k] for k in rng.integers(0, n_queues, n_users)]
+    instance = fairlp.Instance.from_arrays(
+        demands, [[10 * n_queues] * 2], resources=["r", "s"], queue=queue, queues=queues
+    )
+    notes = [note.split() for note in fairlp.allocate(instance, "kueue").notes]
+    lacks = [(float(words[0]), float(words[2])) for words in notes if "nominal" in words]
+    assert lacks and all(lack <= whole for lack, whole in lacks)
+
+
 def test_what_is_borrowed_of_one_flavor_stands_for_no_nominal_quota_of_another():
     """Kueue issue 9406: a and c have 5 reserved GPUs each, and 3 spot ones are lent.
 

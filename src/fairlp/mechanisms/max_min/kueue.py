@@ -36,6 +36,9 @@ from ...tolerances import AGREEMENT, AUDIT, NOISE, SOLVER_TIGHTEST
 from ..mechanism import MethodCall, TasksResult
 from .methods import outcome, pays
 
+#: Queues that are asked in one program what their nominal quotas come to on empty servers.
+_QUEUES_AT_ONCE = 16
+
 
 class Nominal(NamedTuple):
     """What nominal quotas come to.
@@ -100,13 +103,17 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
     granted = first.evaluate("used", answer.x)
     limits = np.where(instance.quotas.listed[owners], amounts, 0.0)
     sentences: list[str] = []
-    for o in np.flatnonzero(entitled - has > AUDIT * entitled).tolist():
-        queue = int(owners[o])
-        model = formulas.nominal_on_servers(instance, _lanes_of(instance, lanes, queue))
+    lacking = np.flatnonzero(entitled - has > AUDIT * entitled)
+    for start in range(0, len(lacking), _QUEUES_AT_ONCE):
+        some = lacking[start : start + _QUEUES_AT_ONCE]
+        model = formulas.nominal_on_servers(instance, _lanes_of(instance, lanes, owners[some]))
         point = model.solve(**solver_options).require_optimal().require_point()
-        on_servers = np.maximum(model.evaluate("used", point)[0], granted[o])
-        taken = _taken(instance, lanes, queue, grouped, first.evaluate("tasks", answer.x))
-        sentences += _lacking_sentences(instance, queue, limits[o], granted[o], on_servers, taken)
+        # users of one queue may share its quota in several ways, with more of one column
+        on_servers = np.clip(model.evaluate("used", point), granted[some], limits[some])
+        for o, used in zip(some.tolist(), on_servers, strict=True):
+            queue = int(owners[o])
+            taken = _taken(instance, lanes, queue, grouped, first.evaluate("tasks", answer.x))
+            sentences += _lacking_sentences(instance, queue, limits[o], granted[o], used, taken)
     return Nominal(floors, tuple(sentences), answer.gap)
 
 
@@ -131,10 +138,10 @@ def placed(
     return result.tasks if fits else None
 
 
-def _lanes_of(instance: Instance, lanes: Lanes, queue: int) -> Lanes:
-    """Return the lanes of the users who count in a queue's nominal quota; servers are merged."""
+def _lanes_of(instance: Instance, lanes: Lanes, queues: np.ndarray) -> Lanes:
+    """Return the lanes of the users who count in queues' nominal quotas; servers are merged."""
     owner = nearest_listing(instance.tree)[instance.tree.of][lanes.user]
-    chosen = np.flatnonzero(owner == queue)
+    chosen = np.flatnonzero(np.isin(owner, queues))
     small, _ = merge_servers(lanes.instance.select_users(chosen))
     return Lanes(small, lanes.user[chosen], lanes.use[chosen], lanes.use_outside[chosen])
 

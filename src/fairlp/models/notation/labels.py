@@ -564,8 +564,7 @@ def from_long_table(data: pd.DataFrame, axes: Axes) -> Any:
         return data.iloc[:, 0]
     if data.shape[1] < 2 or not _is_numbered(data.index, known_axes):
         return data
-    n_columns = data.shape[1]
-    if any(n_columns >= len(axis) and set(data.columns) == set(axis) for axis in known_axes):
+    if any(set(data.columns) == set(axis) for axis in known_axes):
         return data  # a wide table
     named = [named_axis(name, known_axes) for name in data.columns]
     if not any(named) and data.shape[1] == len(known_axes) + 1 and _has_labels(data, known_axes):
