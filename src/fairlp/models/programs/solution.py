@@ -296,9 +296,7 @@ class Solution(Hinted):
                 text.set_parse_math(False)  # names are no formulas of Matplotlib's
         return axes
 
-    def ranges(
-        self, of: Literal["constraints", "variables"] = "constraints", exact: bool = False
-    ) -> pd.DataFrame:
+    def ranges(self, of: Literal["constraints", "variables"] = "constraints") -> pd.DataFrame:
         """Return how far each right-hand side, or cost, may move with the basis optimal.
 
         Only one moves at a time.
@@ -312,9 +310,6 @@ class Solution(Hinted):
         ----------
         of : {"constraints", "variables"}
             Right-hand sides, or costs.
-        exact : bool
-            In rationals, of a basis that is proved optimal (needs python-flint): the numbers are
-            then fractions.
 
         Returns
         -------
@@ -326,8 +321,7 @@ class Solution(Hinted):
         Raises
         ------
         UnsupportedError
-            With integers or logarithms, for a point that is no vertex, or a basis that is singular
-            or not proved.
+            With integers or logarithms, for a point that is no vertex, or a basis that is singular.
         NoSolutionError
             Without an optimum.
 
@@ -342,7 +336,7 @@ class Solution(Hinted):
         """
         from .ranging import ranges
 
-        return ranges(self, of, exact)
+        return ranges(self, of)
 
     @property
     def infeasibility_certificate(self) -> BlockView:
