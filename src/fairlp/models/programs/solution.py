@@ -114,7 +114,8 @@ class Solution(Hinted):
         """Why the optimum rests on the solver alone, where no duals can prove it; else empty."""
         if self.row_duals is not None or not self.status.is_optimal:
             return ""
-        return f"optimal as {self.solver} says, without duals that prove it"
+        within = "" if self.bound is None else f", within {self.gap:.2g} of its bound"
+        return f"optimal as {self.solver} says{within}, without duals that prove it"
 
     @property
     def values(self) -> BlockView:
