@@ -32,7 +32,7 @@ def write_proof(verdict: Proof, path: str | Path) -> Path:
         raise UnsupportedError(f"this proof cannot be written: {proof}")
     if not proof.rounds:
         raise UnsupportedError("no user can have anything, so that there is no program to prove")
-    return write_text(target, _laid_out(plain(proof, verdict.message)))
+    return write_text(target, json.dumps(plain(proof, verdict.message), indent=1) + "\n")
 
 
 def plain(proof: ExactProof, title: str = "") -> dict[str, Any]:
@@ -141,30 +141,3 @@ def _text(value: float | Fraction) -> str:
 
 def _side(value: float) -> str | None:
     return _text(value) if np.isfinite(value) else None
-
-
-def _laid_out(data: dict[str, Any]) -> str:
-    """Return JSON with one column, row, level or round's entry a line."""
-
-    def lines(value: Any, depth: int) -> str:
-        margin = " " * depth
-        if isinstance(value, dict) and value:
-            inner = (
-                f"{margin} {json.dumps(name)}: {lines(element, depth + 1)}"
-                for name, element in value.items()
-            )
-            return "{\n" + ",\n".join(inner) + f"\n{margin}}}"
-        if (
-            isinstance(value, list)
-            and any(isinstance(element, list | dict) for element in value)
-            and depth < 4
-        ):
-            deeper = any(isinstance(element, dict) for element in value)
-            inner = (
-                f"{margin} {lines(element, depth + 1) if deeper else json.dumps(element)}"
-                for element in value
-            )
-            return "[\n" + ",\n".join(inner) + f"\n{margin}]"
-        return json.dumps(value)
-
-    return lines(data, 0) + "\n"
