@@ -8,8 +8,6 @@
   cvxopt``).
 - POP (Narayanan et al., SOSP 2021) deals users and servers out at random and solves every part by itself: so do we
   here, each part by the method that also solves the whole.
-- Soroush (Namyar et al., NSDI 2024) approximates max-min fairness without a program by its waterfillers, after
-  ``cluster_scheduling/alg`` of github.com/microsoft/Soroush: written anew here.
 
 PyOptInterface, Pyoframe and linopy build models; compile_drfh.py compares their seconds with ours, ports.py their code.
 """
@@ -260,67 +258,3 @@ def pop_levels(
         seconds.append(process_time() - begin)
         levels[who] = tasks * (instance.demands[who] / instance.pool).max(axis=1)
     return levels, seconds
-
-
-def pop_jobs(jobs: Jobs, parts: int, seed: int) -> tuple[np.ndarray, list[float]]:
-    """Return levels of Gavel's policy in parts, each with a k-th of the GPUs of every type, and seconds."""
-    levels, seconds = np.zeros(len(jobs.scale)), []
-    for who in dealt(len(jobs.scale), parts, np.random.default_rng(seed)):
-        begin = process_time()
-        levels[who] = by_leximin(jobs.select(who, jobs.workers / parts))
-        seconds.append(process_time() - begin)
-    return levels, seconds
-
-
-# Soroush
-
-
-def waterfill(jobs: Jobs, repetitions: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Return levels of Gavel's policy by Soroush's waterfillers, and the parts of time of jobs on types; no program.
-
-    A job is divided into one on each type, in equal parts. Capacities are then gone through once,
-    the scarcest first: each lowers to one rate, GPUs over weight, those who have more of it than
-    that, so that it is not overused. That is the approximate waterfiller. The adaptive one repeats
-    it, each time with the parts of its throughput that a job had from each type the last time.
-    """
-    count, types = jobs.throughputs.shape
-    parts = np.full((count, types), 1 / types)
-    for _ in range(repetitions):
-        time = parts * (jobs.weights / jobs.scale)[:, None]  # at a rate of 1
-        x = time * _one_pass(jobs, time)
-        had = jobs.rates * x
-        parts = had / had.sum(axis=1, keepdims=True)
-    return had.sum(axis=1), x
-
-
-def _one_pass(jobs: Jobs, time: np.ndarray) -> np.ndarray:
-    """Return the rate of every job on every type after one pass over GPUs of types and the time of jobs."""
-    count, types = time.shape
-    used = jobs.scale[:, None] * time
-    by_type = jobs.workers / used.sum(axis=0)
-    by_job = 1 / time.sum(axis=1)
-    rate = np.full((count, types), np.inf)
-    order = np.argsort(by_job, kind="stable")
-    begin = 0
-    for j in np.argsort(by_type, kind="stable"):
-        end = int(np.searchsorted(by_job[order], by_type[j]))
-        some = order[begin:end]  # their time is scarcer than GPUs of type j
-        rate[some] = _lowered(rate[some], time[some], np.ones(len(some)))
-        rate[:, j] = _lowered(rate[None, :, j], used[None, :, j], jobs.workers[[j]])[0]
-        begin = end
-    some = order[begin:]
-    rate[some] = _lowered(rate[some], time[some], np.ones(len(some)))
-    return rate
-
-
-def _lowered(rate: np.ndarray, use: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """Return rates, row by row, of which the highest are lowered to one so that use is within the room."""
-    free = np.ones(rate.shape, dtype=bool)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        while True:
-            kept = np.where(free, 0.0, np.where(use > 0, rate * use, 0.0)).sum(axis=1)
-            level = (room - kept) / np.where(free, use, 0.0).sum(axis=1)
-            lower = free & (rate < level[:, None])
-            if not lower.any():
-                return np.where(free, np.minimum(rate, level[:, None]), rate)
-            free &= ~lower

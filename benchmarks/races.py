@@ -1,6 +1,6 @@
-"""Peers raced on the same work: ``cvxpy_leximin``, Gavel's water filling, POP's parts, and Soroush's methods.
+"""Peers raced on the same work: ``cvxpy_leximin``, Gavel's water filling, and POP's parts.
 
-python benchmarks/races.py [cvxpy_leximin] [gavel] [pop] [soroush] [--limit SECONDS] [--seed SEED]
+python benchmarks/races.py [cvxpy_leximin] [gavel] [pop] [--limit SECONDS] [--seed SEED]
 [sizes: --help]
 
 Who they are, and what runs: benchmarks/peers.py. ``cvxpy_leximin`` goes last, as it changes CVXPY
@@ -32,16 +32,14 @@ from peers import (
     cluster,
     drawn_jobs,
     ours_in_cvxpy,
-    pop_jobs,
     pop_levels,
     theirs,
-    waterfill,
 )
 
 import fairlp
 from fairlp.errors import FairlpError
 
-RACES = ("cvxpy_leximin", "gavel", "pop", "soroush")
+RACES = ("cvxpy_leximin", "gavel", "pop")
 #: How far levels of ours, all proved by prices, may be apart, relative; and those of a peer told to
 #: be as exact.
 EQUAL, NEAR = 1e-7, 1e-5
@@ -222,31 +220,6 @@ def race_pop(sizes: list[int], parts: list[int], limit: float, seed: int) -> Non
     )
 
 
-#: Passes of Soroush's waterfillers; one is the approximate one, ten are what their code runs.
-PASSES = (1, 10, 30)
-
-
-def race_waterfillers(sizes: list[int], parts: list[int], seed: int) -> None:
-    """Gavel's policy by Soroush's waterfillers and by POP, beside the exact leximin."""
-    rows = []
-    for size in sizes:
-        jobs = drawn_jobs(size, seed)
-        right, whole = timed(by_leximin, jobs)
-        rows.append([f"{size} jobs", "exact", f"{whole:.4f}", "", "1", "0%", "1"])
-        for passes in PASSES:
-            levels, seconds = timed(lambda one, k: waterfill(one, k)[0], jobs, passes)
-            name = "approximate waterfiller" if passes == 1 else f"adaptive, {passes} passes"
-            faster = f"{whole / seconds:.0f}"
-            rows.append(["", name, f"{seconds:.4f}", faster, *lost(levels, right)])
-        for k in parts:
-            (levels, part_seconds), _ = timed(pop_jobs, jobs, k, seed)
-            seconds = sum(part_seconds)
-            faster = f"{whole / seconds:.1f}"
-            rows.append(["", f"POP-{k}", f"{seconds:.4f}", faster, *lost(levels, right)])
-    columns = ["V100, P100, K80", "", "CPU s", "faster", "least level", "1 % worse", "sum"]
-    show("Gavel's policy: Soroush's waterfillers and POP beside the exact leximin", columns, rows)
-
-
 def main() -> None:
     """Print the tables that were asked for."""
     parser = argparse.ArgumentParser(
@@ -261,10 +234,10 @@ def main() -> None:
         type=int,
         nargs="+",
         default=[16, 64, 256, 1024],
-        help="for Gavel, POP and Soroush",
+        help="for Gavel",
     )
     parser.add_argument(
-        "--pop", type=int, nargs="+", default=[100, 200, 400], help="users, for POP and Soroush"
+        "--pop", type=int, nargs="+", default=[100, 200, 400], help="users, for POP"
     )
     parser.add_argument("--parts", type=int, nargs="+", default=[2, 4, 8], help="for POP")
     parser.add_argument(
@@ -281,8 +254,6 @@ def main() -> None:
             race_gavel(given.jobs, given.limit, given.seed)
         if "pop" in asked:
             race_pop(given.pop, given.parts, given.limit, given.seed)
-        if "soroush" in asked:
-            race_waterfillers(given.jobs, given.parts, given.seed)
         if "cvxpy_leximin" in asked:
             race_cvxpy_leximin(given.users, given.limit, given.seed)
     except FairlpError as error:

@@ -7,24 +7,21 @@ from itertools import product
 import numpy as np
 
 from fairlp import Index, Model, log, minimum
-from fairlp.errors import ModelError
 
-#: Rows whose formulas have something for each label of an index, and which index.
-BOUND = {
-    "shift": "t",
-    "cycle": "t",
-    "initial": "t",
-    "running": "t",
-    "teams": "n",
-    "team_means": "n",
-    "some": "n",
-    "data": "t",
-    "ends": "n",
-    "neighbours": "t",
-    "alias": "n",
-}
 ROWS = [
-    *BOUND,
+    *(
+        "shift",
+        "cycle",
+        "initial",
+        "running",
+        "teams",
+        "team_means",
+        "some",
+        "data",
+        "ends",
+        "neighbours",
+        "alias",
+    ),
     *("mean", "mean_of_all", "mean_of_sum", "element", "matrix", "quotient", "range", "near"),
     *("closed", "one_place", "batch", "curve", "masked", "chosen"),
 ]
@@ -51,23 +48,22 @@ class Edited:
         for name in self.rng.choice(ROWS, int(self.rng.integers(1, 5)), replace=False):
             self.rows.append((str(name), str(name), False))
         self.objective = str(self.rng.choice(OBJECTIVES))
-        self._draw_new(lambda n, t: True)
+        self._draw()
         self.model = self.build()
 
-    def _draw_new(self, is_new):
-        """Draw numbers, bounds and masks of new combinations of labels."""
+    def _draw(self):
+        """Draw numbers, bounds and masks."""
         for n, t in product(self.labels["n"], self.labels["t"]):
-            if is_new(n, t):
-                self.numbers["p", n, t] = float(self.rng.integers(0, 4))
-                self.numbers["s", n, t] = float(self.rng.integers(0, 3))
-                self.bounds["x", n, t] = float(self.rng.integers(2, 9))
-                self.exists["x", n, t] = self.masks["x"] != "own" or bool(self.rng.random() < 0.7)
-                self.exists["F", n, t] = bool(self.rng.random() < 0.7)
-                self.exists["row", n, t] = bool(self.rng.random() < 0.7)
+            self.numbers["p", n, t] = float(self.rng.integers(0, 4))
+            self.numbers["s", n, t] = float(self.rng.integers(0, 3))
+            self.bounds["x", n, t] = float(self.rng.integers(2, 9))
+            self.exists["x", n, t] = self.masks["x"] != "own" or bool(self.rng.random() < 0.7)
+            self.exists["F", n, t] = bool(self.rng.random() < 0.7)
+            self.exists["row", n, t] = bool(self.rng.random() < 0.7)
         for t in self.labels["t"]:
-            self.numbers.setdefault(("q", t), float(self.rng.integers(1, 9)))
+            self.numbers["q", t] = float(self.rng.integers(1, 9))
         for n in self.labels["n"]:
-            self.exists.setdefault(("E", n), bool(self.rng.random() < 0.7))
+            self.exists["E", n] = bool(self.rng.random() < 0.7)
 
     def grid(self, table, name):
         """Return what is over both indices as an array."""
@@ -185,65 +181,10 @@ class Edited:
             case "leximin":
                 model.leximin(minimum(x.mean(t), y + x.mean()))
 
-    def cannot_grow(self, symbol):
-        """Whether a row has something for each label of an index."""
-        return any(BOUND.get(kind) == symbol for kind, *_ in self.rows)
-
-    def extend(self, is_mask_given):
-        """Add a label to an index, or see that it is refused."""
-        symbol = str(self.rng.choice(["n", "t"]))
-        old = set(self.labels[symbol])
-        label = f"u{len(old)}" if symbol == "n" else len(old)
-        axis = "nt".index(symbol)
-        refused = self.cannot_grow(symbol)
-        if not refused:
-            self.labels[symbol] = [*self.labels[symbol], label]
-            self._draw_new(lambda n, t: (n, t)[axis] == label)
-        other = self.labels["t" if symbol == "n" else "n"]
-
-        def at(table, name):
-            keys = ((label, key) if symbol == "n" else (key, label) for key in other)
-            return {
-                key: table.get((name, *pair), True) for key, pair in zip(other, keys, strict=True)
-            }
-
-        entries = {"p": {k: float(v) for k, v in at(self.numbers, "p").items()}}
-        sparse = {k: float(v) for k, v in at(self.numbers, "s").items() if v}
-        if sparse and not refused:
-            entries["s"] = sparse
-        if symbol == "t":
-            entries["q"] = self.numbers.get(("q", label), 1.0)
-        else:
-            entries["E"] = self.exists.get(("E", label), True)
-        entries["F"] = {"where": list(at(self.exists, "F").values())}
-        entries["x"] = {"upper": list(map(float, at(self.bounds, "x").values()))}
-        kind = self.masks["x"]
-        if kind in ("none", "every") and is_mask_given:
-            chosen = [bool(self.rng.random() < 0.6) for _ in other]
-            entries["x"]["where"] = chosen
-            if not refused:
-                self.masks["x"] = "own"
-                for key, flag in zip(other, chosen, strict=True):
-                    self.exists["x", *((label, key) if symbol == "n" else (key, label))] = flag
-        elif kind in ("own", "list"):
-            name = "x" if kind == "own" else "F"
-            entries["x"]["where"] = list(at(self.exists, name).values())
-        if self.masks["row"] == "own" and any(row[0] == "masked" for row in self.rows):
-            for kind_of_row, name, _ in self.rows:
-                if kind_of_row == "masked":
-                    entries[name] = {"where": list(at(self.exists, "row").values())}
-        try:
-            self.model.extend(self.model.indices[axis], label, **entries)
-        except ModelError as error:
-            assert refused, error
-        else:
-            assert not refused
-
     def edit(self):
         """Change the model in one way."""
         kind = self.rng.choice(
-            ["extend"] * 4
-            + [
+            [
                 "set",
                 "set element",
                 "bounds",
@@ -253,14 +194,14 @@ class Edited:
                 "remove",
                 "replace",
                 "add",
+                "copy",
+                "objective",
+                "compile",
             ]
-            + ["copy", "objective", "compile"]
         )
         n, t = (str(self.rng.choice(self.labels["n"])), int(self.rng.choice(self.labels["t"])))
         model = self.model
         match kind:
-            case "extend":
-                self.extend(bool(self.rng.random() < 0.5))
             case "set":
                 self.numbers["h"] = float(self.rng.integers(1, 6))
                 model["h"].set(self.numbers["h"])

@@ -260,7 +260,7 @@ def test_a_resource_of_which_there_is_nothing_counts_for_no_share():
 # Whole tasks where a task more would need next to nothing more than there is, and a solver's
 # tolerance allows it.
 
-BY_WORD = "optimal as highs says, without duals that prove it"
+BY_WORD = "optimal as highs says, within 0 of its bound, without duals that prove it"
 
 
 def one(demands, capacity, **options):

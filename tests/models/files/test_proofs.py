@@ -165,7 +165,7 @@ def test_only_what_is_proved_and_rests_on_programs_is_written(tmp_path):
     verdict = fairlp.allocate(queued, "h-drf").certify(exact=True)
     with pytest.raises(UnsupportedError, match="rates change whenever a user stops"):
         verdict.write(path)
-    with pytest.raises(FileFormatError, match=r"expected \.json or \.vipr"):
+    with pytest.raises(FileFormatError, match=r"written as \.json, not as"):
         allocation.certify(exact=True).write(tmp_path / "proof.txt")
     idle = fairlp.Instance.from_arrays([[1.0]], [[1.0]], task_limits=[0])
     with pytest.raises(UnsupportedError, match="no user can have anything"):

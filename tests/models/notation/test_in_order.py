@@ -405,21 +405,3 @@ def test_parameters_that_are_set_count_in_every_objective():
     assert model.solve().values["x"] == pytest.approx(2)
     p.set(2)
     assert model.solve().values["x"] == pytest.approx(4)
-
-
-def test_a_new_label_stands_in_every_objective_or_is_refused():
-    model = Model("m")
-    n = Index("n", ["ann", "bob"])
-    c, d = model.parameter("c", n, [1, 1]), model.parameter("d", n, [1, 2])
-    x = model.variable("x", n, upper=1)
-    model.constraint("cake", x.sum() <= 1)
-    model.maximize([c @ x, d @ x])
-    before = model.solve()
-    assert before.value(d @ x) == pytest.approx(2)
-    model.extend(n, "cat", c=1, d=5)
-    assert model.solve().value(d @ x) == pytest.approx(5)
-    with pytest.raises(ModelError, match="'x' has other labels in the solution"):
-        before.value(d @ x)
-    model.maximize([c @ x, x.cumsum(n).sum()])
-    with pytest.raises(ModelError, match="would be new in the objective"):
-        model.extend(n, "dan", c=1, d=1)

@@ -289,22 +289,6 @@ def test_every_step_of_a_session_and_of_a_sweep_has_its_numbers(kind):
     assert [solution.value(limit + 0) for solution in kept] == [2, 4]
 
 
-def test_labels_that_came_later_are_not_of_the_solve():
-    n = Index("n", ["ann", "bob"], "user")
-    model = Model("m", indices=(n,))
-    d, h = model.parameter("d", n, [1, 2]), model.parameter("h", (), 3)
-    x = model.variable("x", upper=h.values.item())
-    model.maximize(x)
-    before = model.solve()
-    h.set(5)
-    model.extend(n, "cat", d=7)
-    after = model.solve()
-    d.set([8, 8, 8])
-    assert before.value(h * x) == 9
-    assert before.value(d).tolist() == [8, 8, 8]  # which the solve did not have
-    assert after.value(d).tolist() == [1, 2, 7] and after.value(h) == 5
-
-
 @pytest.mark.slow
 def test_numbers_of_a_solve_go_with_its_program():
     gc.collect()

@@ -2,8 +2,7 @@
 
 Every file that fairlp writes goes through `drafts`: it is written beside its place, seen on the
 disk, and only then moved there. A failure leaves what was there before. A writer that is killed
-leaves a hidden draft; it was locked while its writer lived, so that the next write of the same file
-removes it.
+leaves a hidden draft.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import codecs
 import errno
 import gzip
-import hashlib
 import io
 import os
 import secrets
@@ -21,7 +19,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final
 
@@ -38,11 +36,6 @@ __all__ = [
     "require_folder",
     "write_text",
 ]
-
-try:
-    import fcntl
-except ImportError:  # no Unix
-    fcntl = None  # type: ignore[assignment]
 
 #: Suffixes of documents that hold an instance or a study, in one file.
 YAML_SUFFIXES: Final = (".yaml", ".yml")
@@ -230,8 +223,8 @@ def drafts(*paths: AnyPath) -> Iterator[list[Path]]:
     ...     [path.name for path in Path(folder).iterdir()]
     ['a.txt']
     """
-    with ExitStack() as locks:
-        moves = [(_beside(Path(path), locks), path) for path in paths]
+    with ExitStack() as ends:
+        moves = [(_beside(Path(path), ends), path) for path in paths]
         yield [draft for draft, _ in moves]
         for draft, path in moves:
             if _is_stream(path):
@@ -303,63 +296,24 @@ def _passed_on(draft: Path, path: AnyPath) -> None:
         file.write(draft.read_bytes())
 
 
-def _beside(path: Path, locks: ExitStack) -> Path:
-    """Return a draft in the folder where a file really is.
+def _beside(path: Path, ends: ExitStack) -> Path:
+    """Return a draft in the folder where a file really is, removed at the end if it is still there.
 
     A device or the like cannot be replaced: its own place is returned. A stream has its draft in a
     temporary folder.
     """
+    suffix = "".join(path.suffixes[-2:])
     if _is_stream(path):
-        return (
-            Path(locks.enter_context(tempfile.TemporaryDirectory()))
-            / f"draft{''.join(path.suffixes[-2:])}"
-        )
+        return Path(ends.enter_context(tempfile.TemporaryDirectory())) / f"draft{suffix}"
     place = Path(os.path.realpath(path))  # through a link, so that the link stays one
     if not place.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder to write to", str(place.parent))
     if place.exists() and not place.is_file():
         return place
-    return _claimed(place, "".join(path.suffixes[-2:]), locks)
-
-
-def _claimed(place: Path, suffix: str, locks: ExitStack) -> Path:
-    """Make a hidden draft beside a place, locked until ``locks`` are closed.
-
-    Closing the locks removes a draft that has not been moved away.
-    """
-    start = f".{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}-"
-    for abandoned in place.parent.glob(f"{start}*") if fcntl else ():
-        with suppress(OSError), _locked(abandoned):  # its writer was killed
-            _removed(abandoned)
-    while True:
-        draft = place.with_name(f"{start}{secrets.token_hex(8)}{suffix}")
-        draft.touch()
-        try:
-            locks.enter_context(_locked(draft))
-        except (BlockingIOError, FileNotFoundError):  # another writer found it before it was locked
-            continue
-        except OSError:  # a file system without locks
-            pass
-        if draft.exists():
-            locks.callback(_removed, draft)
-            return draft
-
-
-@contextmanager
-def _locked(draft: Path) -> Iterator[None]:
-    """Lock a draft; an OSError says that its writer has done so, and lives."""
-    descriptor = os.open(draft, os.O_RDONLY)
-    try:
-        if fcntl:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _removed(draft: Path) -> None:
-    with suppress(OSError):
-        draft.unlink(missing_ok=True)
+    draft = place.with_name(f".{secrets.token_hex(8)}{suffix}")
+    draft.touch()
+    ends.callback(draft.unlink, missing_ok=True)
+    return draft
 
 
 def _see_on_disk(path: Path) -> None:

@@ -1049,8 +1049,6 @@ class Instance:
             array = getattr(self, name)
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
-        for index in (self.users, self.servers, self.resources):
-            index._used_by(self)
         return self
 
     def __repr__(self) -> str:

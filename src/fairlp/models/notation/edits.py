@@ -201,7 +201,6 @@ def copied(model: Model, relaxed: bool = False) -> Model:
             doc=variable.doc,
             model=copy,
         )
-        leaves[name].__dict__["_when_empty"].update(variable.__dict__["_when_empty"])
         if "_fixed" in variable.__dict__:
             leaves[name].__dict__["_fixed"] = variable.__dict__["_fixed"]
     copy._subsets.update(model.subsets)

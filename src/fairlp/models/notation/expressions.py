@@ -199,8 +199,8 @@ class Expression(Immutable):
         <Expression (∑_n x[n])/2>
         """
         total = self.sum(*over)
-        count = Count(total.over)
-        if not count.value:
+        count = math.prod(shape_of(total.over))
+        if not count:
             raise ModelError(f"the mean of {self} is over nothing")
         return total / count
 
@@ -448,18 +448,6 @@ class Constant(Expression):
             raise ModelError(f"a coefficient is no number of a formula: {error}") from None
         if not np.isfinite(self.value):
             raise ModelError(f"a coefficient is {self.value}; expected a finite number")
-
-
-class Count(Constant):
-    """How many combinations of labels some indices have, now: an index may grow."""
-
-    def __init__(self, over: Indices) -> None:
-        self.over = over
-
-    @property
-    def value(self) -> float:  # type: ignore[override]
-        """The number."""
-        return float(math.prod(shape_of(self.over)))
 
 
 class Add(Expression):

@@ -21,7 +21,6 @@ from collections.abc import (
 )
 from itertools import islice, permutations, product, zip_longest
 from typing import Any, Final
-from weakref import ref
 
 import numpy as np
 import pandas as pd
@@ -102,23 +101,6 @@ class Index(Immutable):
         self.name = name or symbol
         for twice in self.labels[self.labels.duplicated()][:1]:
             raise ModelError(f"index {symbol!r} has label {quoted(twice)} twice; expected it once")
-
-    def _used_by(self, user: object) -> None:
-        """Note a model or an instance, whose arrays have an entry for each label."""
-        references = self.__dict__.setdefault("_user_references", [])
-        if references and references[-1]() is user:
-            return  # a model declares one thing after the other over it
-        if not any(reference() is user for reference in references):
-            references[:] = [reference for reference in references if reference() is not None]
-            references.append(ref(user))
-
-    def _users(self) -> list[Any]:
-        """Return the models and instances that noted to use it, and are still there."""
-        users = [reference() for reference in self.__dict__.get("_user_references", ())]
-        return [user for user in users if user is not None]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_user_references"}
 
     def rows(self, positions: np.ndarray) -> Index:
         """Return the index of selected rows of a table; a row taken twice has its label twice.

@@ -211,7 +211,6 @@ class Declarations(Tables):
             doc=doc,
             model=self,
         )
-        self._variables[name]._note_bounds(lower, upper, binary)
         return self._variables[name]
 
     def constraint(
@@ -557,52 +556,6 @@ class Declarations(Tables):
         check_own(self, f"definition {name!r}", expression)
         self._definitions[name] = expression
 
-    def extend(self, index: Index, label: Any, /, **numbers: Any) -> None:
-        """Add a label to an index: a new column, for column generation.
-
-        The formulas stay as they are written. A session solves on from the last basis.
-
-        Parameters
-        ----------
-        index : Index
-            One of the model's, of no other model or instance.
-        label : hashable
-            The new label, the last of the index.
-        **numbers
-            For each parameter over the index, by its name: its numbers at the new label, over its
-            other indices (a mapping or Series of labels, an array, or one number). Not those with a
-            default, which has the others. Of variables over the index ``x={"lower": 0, "upper": 4}``,
-            where the bounds of their elements differ; and of what has a mask, whether the new
-            elements exist: ``x={"where": True}``, or a mask over the other indices. What has no
-            mask gets one by ``x={"where": False}``.
-
-        Raises
-        ------
-        ModelError
-            For a label that is there already, numbers that are missing, and for formulas with
-            shifts along the index or with numbers for each label that have no name.
-
-        Examples
-        --------
-        Cutting stock: patterns p with a[i,p] pieces of width i, of which d[i] are needed.
-
-        >>> i, p = Index("i", ["wide", "narrow"], "width"), Index("p", ["one wide", "two narrow"])
-        >>> model = Model("stock", indices=(i, p))
-        >>> a = model.parameter("a", (i, p), [[1, 0], [0, 2]])
-        >>> x = model.variable("x", p)
-        >>> demand = model.constraint("demand", (a * x).sum(p) >= [4, 5])
-        >>> model.minimize(x.sum())
-        >>> with model.session() as session:
-        ...     print(session.solve().objective)
-        ...     model.extend(p, "both", a={"wide": 1, "narrow": 1})
-        ...     print(session.solve().objective)
-        6.5
-        4.5
-        """
-        from .growth import extend
-
-        extend(self, index, label, numbers)
-
     def maximize(
         self,
         objective: Any,
@@ -781,7 +734,7 @@ class Declarations(Tables):
         require_name(name, "variable, parameter or subset")
         if name in self._parameters or name in self._variables or name in self._subsets:
             raise ModelError(f"the name {name!r} is used twice in model {self.name!r}")
-        self._use(union(self._indices, (index.whole or index for index in indices)))
+        self._indices = union(self._indices, (index.whole or index for index in indices))
         self._changed()
 
 
@@ -797,7 +750,7 @@ class Model(Declarations):
              :attr:`subsets`, :attr:`definitions`, :attr:`objective`, :attr:`objectives`,
              :attr:`sense`, :attr:`indices`; :meth:`evaluate`
     check    :meth:`explain`, :meth:`statistics`, :meth:`equals`
-    change   :meth:`extend`, :meth:`replace`, :meth:`remove`, :meth:`copy`, :meth:`relax_integrality`;
+    change   :meth:`replace`, :meth:`remove`, :meth:`copy`, :meth:`relax_integrality`;
              of what it is made of :meth:`.Parameter.set`, :meth:`.Variable.set`,
              :meth:`.Variable.fix`, :meth:`.Constraint.replace`
     write    ``print(model)``, :meth:`to_latex`, :meth:`write`, :meth:`compile`, :meth:`to_highs`,

@@ -49,7 +49,6 @@ from .variables import (
     Variable,
     VariablePart,
     grid_of,
-    require_current,
     subset_of,
 )
 
@@ -246,7 +245,7 @@ class Tables(Hinted):
         require_text(source, f"the source of model {name!r}", ModelError)
         self.name = name
         self.source = source
-        self._use(as_indices(indices, f"the indices of model {name!r}:"))
+        self._indices: Indices = as_indices(indices, f"the indices of model {name!r}:")
         self._parameters: dict[str, Parameter] = {}
         self._variables: dict[str, Variable] = {}
         self._constraints: dict[str, Constraint] = {}
@@ -319,12 +318,6 @@ class Tables(Hinted):
         return list(dict.fromkeys([*names, *symbols_of(self._indices)]))
 
     __iter__ = None  # else Python would ask for model[0]
-
-    def _use(self, indices: Indices) -> None:
-        """Take these indices, in this order."""
-        self._indices: Indices = indices
-        for index in indices:
-            index._used_by(self)
 
     def _table(self, kind: str) -> dict[str, Any]:
         """Return the table of what is of a kind."""
@@ -406,7 +399,6 @@ def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
         raise ModelError(
             f"{what} uses {kind} {leaf.name!r}, which is of another model or was removed; {remedy}"
         )
-    require_current(what, *expressions)
 
 
 def checked_objective(model: Declarations, subject: str, formula: Any) -> Expression:
@@ -451,7 +443,7 @@ def declared(
     constraint.check()
     if where is not True:
         _warn_of_what_does_not_exist(constraint)
-    model._use(indices)
+    model._indices = indices
     return constraint
 
 

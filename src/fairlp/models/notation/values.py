@@ -16,7 +16,7 @@ from .evaluation import evaluate, evaluate_at
 from .expressions import Expression, Relation, as_expression, named
 from .labels import Index, Indices, axes_of, shape_of, symbols_of
 from .tables import Constraint
-from .variables import Parameter, Variable, require_current, subset_of
+from .variables import Parameter, Variable, subset_of
 from .walks import mapped
 
 
@@ -44,7 +44,6 @@ def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -
     for leaf in {id(leaf): leaf for leaf in named(expression)}.values():
         if isinstance(leaf, Variable):
             _require_same_elements(program, leaf, blocks.get(leaf.name))
-    require_current("the value", expression)
     solved = _as_solved(expression, program)
     if where is not None:
         over = _in_order(expression)

@@ -17,9 +17,7 @@ from .brackets import places_in
 from .combinations import chosen, found_in, listed_numbers, lists_labels, spread
 from .expressions import (
     Along,
-    Data,
     Expression,
-    children,
     dense,
     parameter_values,
     selection,
@@ -43,7 +41,7 @@ from .labels import (
     steps_of,
     symbols_of,
 )
-from .reals import is_number, meeting
+from .reals import meeting
 
 if TYPE_CHECKING:
     from .model import Declarations
@@ -85,10 +83,6 @@ class Subset(Immutable):
         self.name = name
         self.indices = indices
         self.doc = doc
-        self._set_positions(positions)
-
-    def _set_positions(self, positions: np.ndarray | None) -> None:
-        """Take other elements, those of a longer index; None for all."""
         if positions is not None:
             positions.setflags(write=False)
         self.__dict__["_positions"] = positions
@@ -112,14 +106,14 @@ class Subset(Immutable):
 
     @property
     def _source(self) -> Subset:
-        """The subset that this one follows where an index grows; itself where it follows none."""
+        """The subset that this one was spread from over more indices, else itself."""
         source: Subset = self.__dict__.get("_followed", self)
         return source
 
     def _over(self, indices: Indices) -> Subset:
         """Return the same elements over these indices, which may be more, or in another order.
 
-        It is the subset itself over its own indices, else one that follows it.
+        It is the subset itself over its own indices, else one that was spread from it.
         """
         if all(own is other for own, other in zip_longest(self.indices, indices)):
             return self
@@ -754,7 +748,6 @@ class Variable(Masked, VariablePart):
         if bounds is not None:
             self.__dict__["_bounds"] = bounds
             self.__dict__["_exists"] = Subset("", indices, None) if where is None else where
-            self.__dict__["_when_empty"] = {}
 
     def _elements(self) -> tuple[np.ndarray, np.ndarray | None]:
         return np.arange(self.size), self.positions
@@ -797,23 +790,11 @@ class Variable(Masked, VariablePart):
         <Variable 0 ≤ x ≤ 3 integer>
         """
         super().set(lower=lower, upper=upper)
-        self._note_bounds(lower, upper)
         base = self.base
         if isinstance(integer, bool) and integer != base.integer:
             base.__dict__["integer"] = integer
             if base.model is not None:
                 base.model._changed()
-
-    def _note_bounds(self, lower: Any, upper: Any, binary: bool = False) -> None:
-        """Keep the bounds that first elements will have, where there is none yet."""
-        if self.size:
-            return
-        for place, (side, value) in enumerate((("lower", lower), ("upper", upper))):
-            if value is None or is_number(value):
-                limits = [None, None]
-                limits[place] = value
-                shared = bounds(self.name, limits[0], limits[1], (), None, binary)
-                self.base.__dict__["_when_empty"][side] = shared[place]
 
     def _bounds_now(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds, of fixed elements their values."""
@@ -849,12 +830,6 @@ class Variable(Masked, VariablePart):
         self.__dict__.pop("_in_force", None)
         self.__dict__["_bounds"] = lower, upper
         _tell_the_model(self)
-
-    def _grow(self, lower: np.ndarray, upper: np.ndarray, fixed: np.ndarray) -> None:
-        """Take the bounds and fixed values of all elements of a longer index."""
-        self.__dict__.pop("_fixed", None)
-        self._set_bounds(lower, upper)
-        self._set_fixed(np.flatnonzero(~np.isnan(fixed)), fixed[~np.isnan(fixed)])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -975,29 +950,3 @@ def _tell_the_model(base: Parameter | Variable) -> None:
     """Tell the model of a parameter or variable, if it is in one, that it has changed."""
     if base.model is not None:
         base.model._changed(base.name)
-
-
-def require_current(what: str, *expressions: Expression) -> None:
-    """Raise for numbers, shifts, parts and aliases from before an index got another label."""
-    stack = list(expressions)
-    while stack:
-        node = stack.pop()
-        stack += children(node)
-        match node:
-            case Data():
-                is_current = node.stored.shape == shape_of(node.indices)
-            case Along():
-                is_current = node.matrix.shape == (len(node.to), len(node.index))
-            case Parameter() | Variable():
-                is_current = shape_of(node.indices) == shape_of(node.base.indices)
-            case Element():
-                places = zip(node.base.indices, node.places, strict=True)
-                free = [index for index, place in places if place is None]
-                is_current = shape_of(node.indices) == shape_of(free)
-            case _:
-                continue
-        if not is_current:
-            raise ModelError(
-                f"{what} has {node}, which was written before an index of it got another label; write the "
-                "formula anew"
-            )

@@ -163,7 +163,7 @@ class Proof:
         ----------
         path : path-like
             ``.json``: for ``python -m fairlp_check``, which shares no code with fairlp
-            (docs/proofs.md). ``.vipr``: of a single linear program, for VIPR's ``viprchk``.
+            (docs/proofs.md).
 
         Returns
         -------
@@ -179,10 +179,8 @@ class Proof:
             A proof of another kind; the message says which can be written.
         """
         suffix = Path(path).suffix.lower()
-        if suffix not in (".json", ".vipr"):
-            raise FileFormatError(
-                f"cannot tell the format of {Path(path).name!r}; expected .json or .vipr"
-            )
+        if suffix != ".json":
+            raise FileFormatError(f"a proof is written as .json, not as {Path(path).name!r}")
         return Path(write(self, path, suffix))
 
     def __bool__(self) -> bool:

@@ -1,29 +1,18 @@
 """Sensitivity: how far right-hand sides and costs may move while a basis stays optimal.
 
-In floats by one sparse factorisation of the basis, in rationals by the vertex of the exact
-certificate.
+By one sparse factorisation of the basis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ...errors import UnsupportedError
 from ...tolerances import NEGLIGIBLE, SOLVER_TIGHTEST, VERIFIED
-from .exact_certificate import (
-    BASIC,
-    FREE,
-    LOWER,
-    UPPER,
-    ExactBasis,
-    ExactProgram,
-    Vertex,
-    fraction,
-    prove,
-)
+from .exact_certificate import BASIC, FREE, LOWER, UPPER
 from .program import Program, tidy
 from .sizes import reach_of
 from .solution import RELAX
@@ -40,9 +29,7 @@ _AT_ONCE = 256
 Ranges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def ranges(
-    solution: Solution, of: Literal["constraints", "variables"], exact: bool
-) -> pd.DataFrame:
+def ranges(solution: Solution, of: Literal["constraints", "variables"]) -> pd.DataFrame:
     """Return the ranges of right-hand sides or costs; see :meth:`Solution.ranges`."""
     if of not in ("constraints", "variables"):
         raise UnsupportedError(
@@ -57,23 +44,12 @@ def ranges(
     solution.require_optimal()
     if solution.basis is None:
         solution = _with_basis(solution)
-    if exact:
-        proof = prove(solution)
-        if not proof.holds:
-            raise UnsupportedError(
-                f"the basis of {program.name!r} is not proved optimal: {proof.message}"
-            )
-        vertex = Vertex(ExactProgram(program, None), *proof.basis)
-        middle, low, high, prices = (
-            _exact_rows(vertex) if of == "constraints" else _exact_columns(vertex)
-        )
-    else:
-        statuses = (
-            np.array([int(s) for s in basis_part])
-            for basis_part in (solution.basis.col_status, solution.basis.row_status)
-        )
-        basis = _FloatBasis(program, *statuses)
-        middle, low, high, prices = basis.of_rows() if of == "constraints" else basis.of_columns()
+    statuses = (
+        np.array([int(s) for s in basis_part])
+        for basis_part in (solution.basis.col_status, solution.basis.row_status)
+    )
+    basis = _FloatBasis(program, *statuses)
+    middle, low, high, prices = basis.of_rows() if of == "constraints" else basis.of_columns()
     rows = of == "constraints"
     names = ("rhs", "dual") if rows else ("cost", "reduced_cost")
     numbers = dict(zip((*names, "lower", "upper"), (middle, prices, low, high), strict=True))
@@ -123,9 +99,7 @@ class _FloatBasis:
         try:
             self.lu = splu(of_active[:, self.basic].tocsc()) if size else None
         except RuntimeError as error:
-            raise UnsupportedError(
-                f"the basis of {program.name!r} is singular; use exact=True ({error})"
-            ) from None
+            raise UnsupportedError(f"the basis of {program.name!r} is singular: {error}") from None
         self.column_side = _sides(columns, program.col_lower, program.col_upper)
         self.row_side = _sides(rows, program.row_lower, program.row_upper)
         self.x = _at(self.column_side, program.col_lower, program.col_upper)
@@ -259,92 +233,3 @@ def _moved(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """Return values after steps; 0 where both cancel but for rounding errors."""
     moved = values + steps
     return np.where(abs(moved) <= SOLVER_TIGHTEST * abs(values), 0.0, moved)
-
-
-# The same in rationals, one thing after the other.
-
-
-def _exact_steps(moves: Iterable[tuple[Any, Any, Any, Any]]) -> tuple[Any, Any]:
-    """Return how far a step can go down and up, of (value, lower, upper, rate).
-
-    A missing bound is None.
-    """
-    down: Any = -np.inf
-    up: Any = np.inf
-    for value, lower, upper, rate in moves:
-        for bound, rises in ((lower, rate < 0), (upper, rate > 0)):
-            if bound is not None and rate != 0:
-                step = fraction((bound - value) / rate)
-                down, up = (down, min(up, step)) if rises else (max(down, step), up)
-    return down, up
-
-
-def _exact_rows(vertex: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    basis = ExactBasis(vertex)
-    program = vertex.exact.program
-    rows_of_table = []
-    for i, value in enumerate(vertex.activity):
-        low = vertex.exact.row_lower(i)
-        high = vertex.exact.row_upper(i)
-        dual = vertex.exact.sign * vertex.reduced.get(("row", i), vertex.exact.zero)
-        if i in vertex.place:
-            side = vertex.exact.row_at(i, vertex.rows[i])
-            columns, rows = basis.moves(("row", i))
-            moves = [
-                (vertex.value(thing), *vertex.bounds(thing), rate)
-                for thing, rate in (*columns.items(), *rows.items())
-            ]
-            moves += (
-                [(side, None if side == low else low, None if side == high else high, 1)]
-                if low != high
-                else []
-            )
-            ends = [fraction(side) + step for step in _exact_steps(moves)]
-        elif low is None and high is None:
-            side = None
-            ends = [-np.inf, np.inf]
-        else:
-            upper = low is None or (high is not None and high - value <= value - low)
-            side = high if upper else low
-            at_value = fraction(value)
-            ends = [
-                at_value if upper or low == high else -np.inf,
-                at_value if low == high or not upper else np.inf,
-            ]
-        rows_of_table.append((np.inf if side is None else fraction(side), *ends, fraction(dual)))
-    return _objects(rows_of_table, program.n_rows)
-
-
-def _exact_columns(vertex: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    basis = ExactBasis(vertex)
-    program = vertex.exact.program
-    zero = vertex.exact.zero
-    rows_of_table = []
-
-    def signs(thing: Any) -> tuple[Any, Any]:
-        up, down = vertex.directions(thing)
-        return (zero if up else None), (zero if down else None)
-
-    for j in range(program.n_columns):
-        cost = vertex.exact.cost(j)
-        reduced = vertex.reduced.get(("column", j), zero)
-        if j in vertex.position:
-            rates = basis.slopes(("column", j)).items()
-            moves = [(vertex.reduced[position], *signs(position), rate) for position, rate in rates]
-        else:
-            moves = [(reduced, *signs(("column", j)), vertex.exact.flint.fmpq(1))]
-        low, high = (fraction(cost) + step for step in _exact_steps(moves))
-        if program.sense == "max":
-            low, high = -high, -low
-        rows_of_table.append(
-            (fraction(vertex.exact.sign * cost), low, high, fraction(vertex.exact.sign * reduced))
-        )
-    return _objects(rows_of_table, program.n_columns)
-
-
-def _objects(rows: list[Any], size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return four columns of what may be fractions."""
-    table = np.empty((size, 4), dtype=object)
-    table[:] = rows if rows else table
-    middle, low, high, price = table.T
-    return middle, low, high, price

@@ -114,7 +114,8 @@ class Solution(Hinted):
         """Why the optimum rests on the solver alone, where no duals can prove it; else empty."""
         if self.row_duals is not None or not self.status.is_optimal:
             return ""
-        return f"optimal as {self.solver} says, without duals that prove it"
+        within = "" if self.bound is None else f", within {self.gap:.2g} of its bound"
+        return f"optimal as {self.solver} says{within}, without duals that prove it"
 
     @property
     def values(self) -> BlockView:
@@ -296,9 +297,7 @@ class Solution(Hinted):
                 text.set_parse_math(False)  # names are no formulas of Matplotlib's
         return axes
 
-    def ranges(
-        self, of: Literal["constraints", "variables"] = "constraints", exact: bool = False
-    ) -> pd.DataFrame:
+    def ranges(self, of: Literal["constraints", "variables"] = "constraints") -> pd.DataFrame:
         """Return how far each right-hand side, or cost, may move with the basis optimal.
 
         Only one moves at a time.
@@ -312,9 +311,6 @@ class Solution(Hinted):
         ----------
         of : {"constraints", "variables"}
             Right-hand sides, or costs.
-        exact : bool
-            In rationals, of a basis that is proved optimal (needs python-flint): the numbers are
-            then fractions.
 
         Returns
         -------
@@ -326,8 +322,7 @@ class Solution(Hinted):
         Raises
         ------
         UnsupportedError
-            With integers or logarithms, for a point that is no vertex, or a basis that is singular
-            or not proved.
+            With integers or logarithms, for a point that is no vertex, or a basis that is singular.
         NoSolutionError
             Without an optimum.
 
@@ -342,7 +337,7 @@ class Solution(Hinted):
         """
         from .ranging import ranges
 
-        return ranges(self, of, exact)
+        return ranges(self, of)
 
     @property
     def infeasibility_certificate(self) -> BlockView:

@@ -20,7 +20,6 @@ WRITERS: dict[str, str] = {
     ".lp": "fairlp.models.files.lp:write_lp",
     ".nl": "fairlp.models.files.programs:write_nl",
     ".json": "fairlp.models.files.proofs:write_proof",
-    ".vipr": "fairlp.models.files.proofs:write_proof",
 }
 
 

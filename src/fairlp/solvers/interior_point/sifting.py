@@ -30,7 +30,7 @@ MANY = 150_000
 #: servers that every user keeps.
 FRACTIONS_OF_USERS = (0.2, 0.05)
 LEAST_USERS = 16
-SERVERS_OF_USER = 4
+SERVERS_OF_USER = 8
 #: The part of the usage that few pairs must have at least; how often pairs come in, at most.
 COVERED_USAGE = 0.7
 MOST_ROUNDS = 4

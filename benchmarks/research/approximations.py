@@ -1,9 +1,12 @@
-"""Traffic engineering: the exact leximin beside what approximates it, on real networks (docs/races.md).
+"""The exact leximin beside what approximates it: traffic on real networks, jobs of Gavel (docs/races.md).
 
-    python benchmarks/research/traffic_races.py [--danna] [--figure FILE]
+    python benchmarks/research/approximations.py [traffic] [jobs] [--danna] [--figure FILE]
 
-The networks are those of benchmarks/traffic.py. ``--danna`` also races a program a level, which takes
-minutes; ``--figure`` draws the seconds against the part of the demands that are worse off.
+The networks are those of benchmarks/traffic.py. Jobs draw types from Gavel's measured throughputs in
+../shared/data/gavel as Soroush's benchmark does: n jobs of one GPU, n/4 GPUs of each kind, priorities
+1, 2, 4, 8; gangs are jobs of two, four or eight GPUs, on n GPUs of each kind. ``--danna`` also races a
+program a level, which takes minutes; ``--figure`` draws the seconds against the part of the demands
+that are worse off.
 """
 
 from __future__ import annotations
@@ -13,11 +16,14 @@ import os
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import argparse
+import csv
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from fairlp import Instance
 from fairlp_research import races
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for what benchmarks share
@@ -36,6 +42,9 @@ CASES = (
 )
 #: Loads of the real matrices of B4; times are sums, worse and least their mean and minimum.
 B4_LOADS = (10.0, 40.0)
+JOBS = (256, 1_024, 4_096)
+PRIORITIES = (1.0, 2.0, 4.0, 8.0)
+KINDS = ("k80", "p100", "v100")
 
 
 def real_matrices(load: float, methods: list[str]) -> pd.DataFrame:
@@ -49,13 +58,35 @@ def real_matrices(load: float, methods: list[str]) -> pd.DataFrame:
     return table
 
 
+def drawn_jobs(size: int, in_gangs: bool) -> races.Jobs:
+    """Return jobs of types that run on all kinds, of one GPU each or in gangs."""
+    path = traffic.FOLDER.parent / "gavel" / "throughputs.csv"
+    with path.open() as file:
+        types = [row for row in csv.DictReader(file) if all(float(row[kind]) > 0 for kind in KINDS)]
+    types = [row for row in types if (row["scale_factor"] != "1") == in_gangs]
+    rng = np.random.default_rng(0)
+    drawn = [types[k] for k in rng.integers(len(types), size=size)]
+    scale = np.array([[float(row["scale_factor"])] for row in drawn])
+    throughputs = np.array([[float(row[kind]) for kind in KINDS] for row in drawn])
+    instance = Instance.from_arrays(
+        scale,
+        np.ones((len(KINDS), 1)),
+        servers=list(KINDS),
+        resources=["gpu"],
+        counts=[size if in_gangs else size // 4] * len(KINDS),
+        rates=throughputs / scale,
+        weights=rng.choice(PRIORITIES, size),
+    )
+    return races.Jobs(instance)
+
+
 def draw(tables: dict[str, pd.DataFrame], path: Path) -> None:
     """Draw seconds against the part of demands that are worse off, a mark for each method and case."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     methods = list(next(iter(tables.values())).index)
-    for marker, method in zip("oXsD^vP", methods, strict=False):
+    for marker, method in zip("oXsD^vPd", methods, strict=False):
         rows = [table.loc[method] for table in tables.values()]
         seconds = [row["seconds"] for row in rows]
         axes.plot(seconds, [100 * row["worse"] for row in rows], marker, label=method, alpha=0.8)
@@ -67,18 +98,25 @@ def draw(tables: dict[str, pd.DataFrame], path: Path) -> None:
 def main() -> None:
     """Print a table for each case."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("races", nargs="*", help="traffic, jobs; by default both")
     parser.add_argument("--danna", action="store_true")
     parser.add_argument("--figure", type=Path)
     arguments = parser.parse_args()
+    asked = arguments.races or ["traffic", "jobs"]
     print(machine())
     methods = [name for name in races.METHODS if arguments.danna or name != "danna"]
-    tables = {
-        f"B4, 36 real matrices, load {load:g}": real_matrices(load, methods) for load in B4_LOADS
-    }
-    for network, size, load in CASES:
-        tables[f"{network}, {size:,} demands, load {load:g}"] = races.race(
-            traffic.gravity(network, size, load), methods
-        )
+    tables = {}
+    if "traffic" in asked:
+        for load in B4_LOADS:
+            tables[f"B4, 36 real matrices, load {load:g}"] = real_matrices(load, methods)
+        for network, size, load in CASES:
+            demands = traffic.gravity(network, size, load)
+            tables[f"{network}, {size:,} demands, load {load:g}"] = races.race(demands, methods)
+    if "jobs" in asked:
+        for in_gangs in (False, True):
+            for size in JOBS:
+                name = f"{size:,} jobs{' in gangs' if in_gangs else ''}"
+                tables[name] = races.race(drawn_jobs(size, in_gangs), methods)
     for title, table in tables.items():
         rows = [
             [
