@@ -99,7 +99,7 @@ model.solve().values["power"].T.plot.area(ylabel="power").figure
     "Users who arrive and leave": """
 import fairlp
 import fairlp_research
-from fairlp import plots
+from fairlp_research import plots
 
 cluster = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[9, 9], [12, 6]], users=["ann", "bob"])
 found = fairlp_research.distributed.track(cluster, {"ann": (100, 250)}, until=300)

@@ -110,7 +110,7 @@ class Frontier:
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the smallest level against the total share; see :func:`fairlp.plots.plot_frontier`.
+        """Draw the smallest level against the total share; see :func:`fairlp_research.plots.plot_frontier`.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Frontier:
         Figure
             Of matplotlib.
         """
-        from fairlp.plots import plot_frontier
+        from .plots import plot_frontier
 
         return plot_frontier(self.table, self.markers, ax=ax)
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import fairlp
 import fairlp_research
 from fairlp import plots
 from fairlp.plots import style
@@ -75,7 +74,7 @@ def test_of_many_users_over_time_nine_have_colours_and_one_name_is_of_the_others
 
 def test_a_profile_steps_from_1_to_past_the_slowest_and_begins_with_the_best_solver():
     ratios = pd.DataFrame({"slow": [4.0, np.inf], "fast": [1.0, 1.0], "mixed": [2.0, 5.0]})
-    figure = fairlp.plots.plot_profile(ratios)
+    figure = fairlp_research.plots.plot_profile(ratios)
     (axis,) = figure.axes
     steps = {line.get_label(): line.get_xydata().tolist() for line in axis.lines}
     assert list(steps) == ["fast", "mixed", "slow"] == legend_names(figure)
@@ -84,7 +83,7 @@ def test_a_profile_steps_from_1_to_past_the_slowest_and_begins_with_the_best_sol
     assert steps["slow"] == [[1, 0], [4, 0.5], [6, 0.5]]
     assert axis.get_xscale() == "log" and axis.get_xlim() == (1, 6)
     assert axis.get_ylim() == (-0.02, 1.02)
-    (empty,) = fairlp.plots.plot_profile(ratios[:0]).axes
+    (empty,) = fairlp_research.plots.plot_profile(ratios[:0]).axes
     assert empty.get_xlim() == (1, 2) and not empty.lines[0].get_ydata().any()
 
 
@@ -92,7 +91,7 @@ def test_a_frontier_is_named_by_alpha_and_begins_at_a_level_of_0():
     table = {"total_share": [1.5, 1.2], "smallest_level": [0.2, 0.4]}
     points = pd.DataFrame(table, index=[1.0, np.inf])
     markers = pd.DataFrame(table, index=["drf", "observed"])
-    figure = fairlp.plots.plot_frontier(points, markers)
+    figure = fairlp_research.plots.plot_frontier(points, markers)
     (axis,) = figure.axes
     assert [text.get_text() for text in axis.texts] == ["1", "∞"]
     assert [text.xy for text in axis.texts] == [(1.5, 0.2), (1.2, 0.4)]
@@ -126,7 +125,7 @@ def tracking():
 
 def test_a_tracking_has_a_panel_a_server_from_the_first_time_to_the_last():
     tracked = tracking()
-    figure = fairlp.plots.plot_tracking(tracked)
+    figure = fairlp_research.plots.plot_tracking(tracked)
     assert [axis.get_title() for axis in figure.axes] == ["cpu of s1", "cpu of s2"]
     assert [axis.get_ylabel() for axis in figure.axes] == [style.CAPACITY_USED, ""]
     for axis, server in zip(figure.axes, ("s1", "s2"), strict=True):
@@ -134,12 +133,14 @@ def test_a_tracking_has_a_panel_a_server_from_the_first_time_to_the_last():
         for line in axis.lines:
             used = tracked.utilization[(line.get_label(), server, "cpu")]
             assert line.get_ydata().tolist() == used.tolist()
-    (axis,) = fairlp.plots.plot_tracking(tracked, "ram", servers=["s2"], mechanisms=["tsf"]).axes
+    (axis,) = fairlp_research.plots.plot_tracking(
+        tracked, "ram", servers=["s2"], mechanisms=["tsf"]
+    ).axes
     assert axis.get_title() == "ram of s2" and len(axis.lines) == 1
 
 
 def test_users_who_are_away_are_shaded_until_they_enter_or_to_the_end():
-    (axis,) = fairlp.plots.plot_tracking(tracking(), servers=["s1"]).axes
+    (axis,) = fairlp_research.plots.plot_tracking(tracking(), servers=["s1"]).axes
     spans = [patch.get_extents().transformed(axis.transData.inverted()) for patch in axis.patches]
     assert [(span.x0, span.x1) for span in spans] == [
         (pytest.approx(1), pytest.approx(3)),

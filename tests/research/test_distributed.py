@@ -177,7 +177,7 @@ def test_tracking_averages_and_plots(figure_6):
     ]
     assert means.loc[("C", "cpu"), "psdsf-rdm"] == pytest.approx(1, rel=1e-6)
     pytest.importorskip("matplotlib")
-    figure = fairlp.plots.plot_tracking(figure_6, "cpu", servers=["C", "D"])
+    figure = fairlp_research.plots.plot_tracking(figure_6, "cpu", servers=["C", "D"])
     assert [axis.get_title() for axis in figure.axes] == ["cpu of C", "cpu of D"]
     for axis in figure.axes:
         assert axis.get_xlabel() == "time [s]" and len(axis.lines) == 3
@@ -187,7 +187,7 @@ def test_tracking_averages_and_plots(figure_6):
         == figure_6.utilization[("psdsf-rdm", "C", "cpu")].tolist()
     )
     with pytest.raises(UnknownNameError, match="no server is called 'E'"):
-        fairlp.plots.plot_tracking(figure_6, "cpu", servers=["E"])
+        fairlp_research.plots.plot_tracking(figure_6, "cpu", servers=["E"])
     series = {
         "sweeps": allocate(figure_6.instance, "rdm", "sweeps").rounds["change"],
         "other": [1.0, 0.1, 0.0],

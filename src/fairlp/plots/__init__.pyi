@@ -10,14 +10,6 @@ from .allocations import (
 )
 from .comparison import comparison_table as comparison_table
 from .convergence import plot_convergence as plot_convergence
-from .curves import (
-    plot_frontier as plot_frontier,
-    plot_means as plot_means,
-    plot_profile as plot_profile,
-    plot_reductions as plot_reductions,
-    plot_slot_sizes as plot_slot_sizes,
-    plot_tracking as plot_tracking,
-)
 from .style import PlottingNotAvailableError as PlottingNotAvailableError
 
 __all__ = [
@@ -26,14 +18,8 @@ __all__ = [
     "plot_allocation",
     "plot_comparison",
     "plot_convergence",
-    "plot_frontier",
-    "plot_means",
-    "plot_profile",
     "plot_queues",
-    "plot_reductions",
     "plot_shares",
-    "plot_slot_sizes",
-    "plot_tracking",
     "plot_utilization",
     "style",
 ]

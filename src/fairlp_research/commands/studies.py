@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from fairlp import plots
 from fairlp.errors import StudyError
 from fairlp.toolkit import (
     DrawnReportOptions,
@@ -29,6 +28,7 @@ from fairlp.toolkit import (
     tell,
 )
 
+from .. import plots
 from .options import ProgressFlag, Repeated, SeedOption, wrote
 
 if TYPE_CHECKING:

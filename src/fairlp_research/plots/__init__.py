@@ -1,4 +1,4 @@
-"""Figures of simulations, as those of :mod:`fairlp.plots`."""
+"""Figures of simulations, studies and profiles, as those of :mod:`fairlp.plots`."""
 
 from fairlp.toolkit import attach
 

@@ -220,7 +220,7 @@ class Result:
         UnknownNameError
             For a statistic or a parameter that does not exist.
         """
-        from fairlp.plots import plot_means
+        from ..plots import plot_means
 
         prefixes = [statistics] if isinstance(statistics, str) else list(statistics)
         columns = [column for prefix in prefixes for column in self._columns_of(prefix)]

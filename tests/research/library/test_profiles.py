@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlp.plots import plot_profile
 from fairlp_research.library import profile
+from fairlp_research.plots import plot_profile
 
 INF = float("inf")
 #: Dolan and Moré by hand: p a tie, q one alone, r nobody, s a factor of four.

@@ -89,7 +89,7 @@ def test_reductions_have_their_numbers_of_jobs():
     table = pd.DataFrame(
         {"reduction": [0.2, np.nan, -0.1], "jobs": [3, 0, 5]}, index=["1–5", "6–10", ">10"]
     )
-    (axis,) = fairlp.plots.plot_reductions(table, what="ours").axes
+    (axis,) = fairlp_research.plots.plot_reductions(table, what="ours").axes
     assert [bar.get_height() for bar in axis.containers[0]] == [
         0.2,
         0,
@@ -144,7 +144,7 @@ def tracked():
 
 def test_tracking_draws_each_server_and_shades_who_is_away():
     tracking = tracked()
-    figure = fairlp.plots.plot_tracking(tracking)
+    figure = fairlp_research.plots.plot_tracking(tracking)
     first = tracking.instance.resources[0]
     for axis, server in zip(figure.axes, tracking.instance.servers, strict=True):
         assert axis.get_title() == f"{first} of {server}" and axis.get_xlim() == (0, 40)
@@ -156,7 +156,7 @@ def test_tracking_draws_each_server_and_shades_who_is_away():
         assert shades == [(10, 20), (25, 26), (30, 40)]
         assert [text.get_text() for text in axis.texts] == ["ann away", "ann away", "bob away"]
     second, server = tracking.instance.resources[1], tracking.instance.servers[1]
-    figure_of_server = fairlp.plots.plot_tracking(
+    figure_of_server = fairlp_research.plots.plot_tracking(
         tracking, second, servers=[server], mechanisms=["c-drfh"]
     )
     assert [axis.get_title() for axis in figure_of_server.axes] == [f"{second} of {server}"]

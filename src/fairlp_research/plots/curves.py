@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import require_known
-from . import style
+from fairlp.errors import require_known
+from fairlp.plots import style
 
 if TYPE_CHECKING:
     import pandas as pd
