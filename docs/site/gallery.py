@@ -108,7 +108,7 @@ plots.plot_tracking(found)
     "How methods converge": """
 import fairlp
 import fairlp_research
-from fairlp import plots
+from fairlp_research import plots
 
 entry = fairlp_research.library.load("uniform", users=30, servers=15)
 methods = ["best-response", "sweeps", "algorithm-1"]

@@ -192,7 +192,7 @@ def test_tracking_averages_and_plots(figure_6):
         "sweeps": allocate(figure_6.instance, "rdm", "sweeps").rounds["change"],
         "other": [1.0, 0.1, 0.0],
     }
-    figure = fairlp.plots.plot_convergence(series)
+    figure = fairlp_research.plots.plot_convergence(series)
     (axis,) = figure.axes
     assert axis.get_yscale() == "log" and axis.lines[1].get_ydata().tolist() == [1.0, 0.1]
     assert axis.get_xlabel() == "sweep" and "fraction" in axis.get_ylabel()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from .._lazy import attach
 
 _MOVED = """
-plot_completion_ratios plot_completion_times plot_dedicated_clouds
+plot_completion_ratios plot_completion_times plot_convergence plot_dedicated_clouds
 plot_frontier plot_means plot_profile plot_reductions plot_slot_sizes plot_tracking
 plot_user_shares plot_utilization_over_time
 """

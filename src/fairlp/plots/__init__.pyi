@@ -9,7 +9,6 @@ from .allocations import (
     plot_utilization as plot_utilization,
 )
 from .comparison import comparison_table as comparison_table
-from .convergence import plot_convergence as plot_convergence
 from .style import PlottingNotAvailableError as PlottingNotAvailableError
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "comparison_table",
     "plot_allocation",
     "plot_comparison",
-    "plot_convergence",
     "plot_queues",
     "plot_shares",
     "plot_utilization",

@@ -1,5 +1,6 @@
 """The public figures, and where each lives (``__init__.py`` reads it)."""
 
+from .convergence import plot_convergence as plot_convergence
 from .curves import (
     plot_frontier as plot_frontier,
     plot_means as plot_means,
@@ -19,6 +20,7 @@ from .simulations import (
 __all__ = [
     "plot_completion_ratios",
     "plot_completion_times",
+    "plot_convergence",
     "plot_dedicated_clouds",
     "plot_frontier",
     "plot_means",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import style
+from fairlp.plots import style
 
 if TYPE_CHECKING:
     import pandas as pd
