@@ -46,19 +46,13 @@ def server_classes(instance: Instance) -> tuple[list[str], np.ndarray, str]:
     first_rows = np.unique(group, return_index=True)[1].tolist()
     rows = np.bincount(group)
     servers = np.bincount(group, weights=instance.counts).astype(int)
-
-    # Labels: attributes, with amounts where two are the same
-    names = [_class_label(instance, row, int(rows[g])) for g, row in enumerate(first_rows)]
-    amounts = [_amounts(instance, row) for row in first_rows]
-    repeated = {name for name in names if names.count(name) > 1}
     labels = [
-        f"{name}: {of_server}" if name in repeated else name
-        for name, of_server in zip(names, amounts, strict=True)
+        _counted(_class_label(instance, row, int(rows[g])), int(servers[g]))
+        for g, row in enumerate(first_rows)
     ]
     description = "server class (number of servers)"
-    if any(of_server in label for label, of_server in zip(labels, amounts, strict=True)):
+    if (rows > 1).any():
         description += f"; amounts are {', '.join(map(str, instance.resources))}"
-    labels = [_counted(label, int(count)) for label, count in zip(labels, servers, strict=True)]
     if len(labels) <= _CLASSES:
         return labels, group, description
 
@@ -72,19 +66,16 @@ def server_classes(instance: Instance) -> tuple[list[str], np.ndarray, str]:
 
 
 def _class_label(instance: Instance, row: int, rows: int) -> str:
-    """Return what a class is called: its only row, or its attributes, or its capacities."""
+    """Return what a class is called: its only row, or its attributes and capacities."""
     if rows == 1:
         return str(instance.servers[row])
     values = [
-        value
+        str(value)
         for value in instance.server_attributes.iloc[row].tolist()
         if value == value and value not in (None, "")
     ]
-    return ", ".join(map(str, values)) or _amounts(instance, row)
-
-
-def _amounts(instance: Instance, row: int) -> str:
-    return ", ".join(f"{amount:.6g}" for amount in instance.capacities[row])
+    amounts = ", ".join(f"{amount:.6g}" for amount in instance.capacities[row])
+    return ": ".join([", ".join(values), amounts]) if values else amounts
 
 
 def _counted(label: str, count: int) -> str:
