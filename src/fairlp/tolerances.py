@@ -102,6 +102,9 @@ INTERIOR_ROUGH: Final = 1e-3
 #: The Cholesky factors of the equations, of unit diagonal, are shifted by as little as this and as
 #: much as that.
 INTERIOR_SHIFTS: Final = (1e-14, 1e-4)
+#: Where points and prices are computed to many binary places, less than 2 to minus so many of a
+#: number about 1 is 0.
+EXACT_ZERO_PLACES: Final = 100
 #: The error of an interior point from which on the face that it tells may be right already; whether
 #: it is, is computed from the face.
 INTERIOR_TELLING: Final = 1e-4

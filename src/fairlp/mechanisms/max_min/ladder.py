@@ -30,11 +30,11 @@ from ...models.programs.proof import Proof
 from ...models.trees.tree import rational_tree
 from ...models.trees.tree_path import first_path
 from ...solvers.leximin.exact import exact_leximin
+from ...solvers.leximin.exact_faces import leximin_on_faces, suits_faces
 from ...solvers.leximin.level_errors import first_order
-from ...tolerances import ACCEPTED, AGREEMENT, NOISE, NOISE_COEFFICIENT
+from ...tolerances import ACCEPTED, NOISE, NOISE_COEFFICIENT
 from ..mechanism import Mechanism, MethodCall, TasksResult
-from ..validation import differences
-from .methods import count_of, past_of, rounds_table
+from .methods import count_of, of_exact_levels, past_of
 from .proof import MOST_EXACT, Rationals, prove_rounds
 
 
@@ -124,7 +124,7 @@ def settled(
                 raise
             verdict, tasks = _in_rationals(call, rationals)
             if verdict.holds:
-                return _of_rationals(call, None, verdict, tasks)
+                return of_exact_levels(call, None, verdict, tasks)
             if call.solver == "highs":  # what the simplex method fails on is no fault of the data
                 with suppress(FairlpError):
                     inside = settle(replace(call, solver="interior-point"))
@@ -143,13 +143,22 @@ def settled(
             return outcome
         verdict, tasks = _in_rationals(call, rationals)
         if verdict.holds:
-            return _of_rationals(call, outcome, verdict, tasks)
+            return of_exact_levels(call, outcome, verdict, tasks)
         if not doubt:
             return outcome
         if is_uncertain and rationals is not None:
             proof = _proof_by_prices(call, outcome, counted)
             if proof.holds:
                 return replace(outcome, notes=(*outcome.notes, f"{doubt}; {proof.message}"))
+        if (
+            rationals is of_leximin
+            and suits_faces(call.instance)
+            and past_of(call) is None
+            and "time_limit" not in call.options
+        ):
+            on_faces, tasks = leximin_on_faces(call.instance, call.tasks_per_level)
+            if on_faces.holds:
+                return of_exact_levels(call, outcome, on_faces, tasks)
         return replace(outcome, unproved=f"not proved: {doubt} ({verdict.message})")
 
     return settle
@@ -184,40 +193,3 @@ def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Proof,
         return rationals(call.mechanism, instance, count_of(call.parameters), past_of(call))
     except SolverNotAvailableError as error:
         return Proof(False, str(error)), none
-
-
-def _of_rationals(
-    call: MethodCall, outcome: TasksResult | None, verdict: Proof, tasks: np.ndarray
-) -> TasksResult:
-    """Return the exact levels and their tasks.
-
-    The rounds and prices of the outcome stay where they agree with the exact levels.
-    """
-    instance = call.instance
-    tasks_per_level = call.tasks_per_level
-    levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
-    totals = np.minimum(levels * tasks_per_level, instance.task_limits)
-    point_totals = tasks.sum(axis=1)
-    tasks = (
-        tasks
-        * np.divide(
-            totals, point_totals, out=np.zeros(len(tasks_per_level)), where=point_totals > 0
-        )[:, None]
-    )
-    if outcome is not None:
-        outcome_levels = np.divide(
-            outcome.tasks.sum(axis=1),
-            tasks_per_level,
-            out=np.zeros(len(tasks_per_level)),
-            where=tasks_per_level > 0,
-        )
-        error = float(differences(outcome_levels, levels).max())
-        if error <= AGREEMENT:
-            return replace(outcome, tasks=tasks)
-    history = [
-        (float(level), np.flatnonzero(levels == level)) for level in np.unique(levels[levels > 0])
-    ]
-    failure = "had no answer" if outcome is None else f"were off by {error:.1e} of a level"
-    note = f"rounding decides so much here that floats {failure}; the levels are those of exact rationals"
-    rounds = partial(rounds_table, instance, history, tasks)
-    return TasksResult(tasks, rounds=rounds, gap=0.0, notes=(note,))

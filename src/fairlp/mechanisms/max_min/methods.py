@@ -19,20 +19,23 @@ from ...formulations import normalisers
 from ...formulations.hierarchical import path_on_tree
 from ...formulations.max_min import drf, separate_limits
 from ...formulations.region import have_limits, require_count, runnable_users, shortfall
-from ...models.instances.arithmetic import effort
+from ...models.instances.arithmetic import effort, quotients
 from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.merging import components, identity, merge_servers, merge_users
 from ...models.notation.expressions import Index
 from ...models.paths.engine import History, rise
 from ...models.paths.path import ConstantPath, Path
 from ...models.paths.pool import PoolRows
+from ...models.programs.proof import Proof
 from ...models.trees.guarantees import floors
 from ...models.trees.tree_path import FirstPath
 from ...solvers.interior_point import INTERIOR
+from ...solvers.leximin.exact_faces import leximin_on_faces, suits_faces
 from ...solvers.leximin.leximin import LeximinResult, climb, leximin, rounds_frame
 from ...tolerances import AGREEMENT, ROUNDING
 from ..allocation import within_capacity
 from ..mechanism import Method, MethodCall, MethodResult, TasksResult, through
+from ..validation import differences
 from .history import PAST, levels_of, next_state, past_levels
 from .rounds import edrf_rounds
 
@@ -139,7 +142,19 @@ def leximin_lp(call: MethodCall) -> TasksResult:
     if have_limits(instance) or past_of(call) is not None:
         return with_limits(call)
     assert mechanism.formulation is not None
-    result = leximin(instance, mechanism.formulation, mechanism.tasks_per_level, **_how(call))
+    solve = partial(
+        leximin, instance, mechanism.formulation, mechanism.tasks_per_level, **_how(call)
+    )
+    result = solve(leaves=suits_faces(instance) and call.options.get("time_limit") is None)
+    if result.is_left:
+        assert result.prices is not None
+        start = (result.tasks, result.prices)
+        verdict, tasks = leximin_on_faces(instance, call.tasks_per_level, start)
+        if verdict.holds:
+            exact = of_exact_levels(call, None, verdict, tasks)
+            notes = (*_notes(result), f"exact levels: {verdict.message}")
+            return replace(exact, prices=result.prices, notes=notes)
+        result = solve()
     return outcome(instance, result, priced=result.gap is not None)
 
 
@@ -398,6 +413,32 @@ def outcome(
         uncertain=result.uncertain + rounding,
         times=result.times,
     )
+
+
+def of_exact_levels(
+    call: MethodCall, outcome: TasksResult | None, verdict: Proof, tasks: np.ndarray
+) -> TasksResult:
+    """Return the exact levels and their tasks.
+
+    The rounds and prices of the outcome stay where they agree with the exact levels.
+    """
+    instance = call.instance
+    tasks_per_level = call.tasks_per_level
+    levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
+    totals = np.minimum(levels * tasks_per_level, instance.task_limits)
+    tasks = tasks * quotients(totals, tasks.sum(axis=1))[:, None]
+    if outcome is not None:
+        outcome_levels = quotients(outcome.tasks.sum(axis=1), tasks_per_level)
+        error = float(differences(outcome_levels, levels).max())
+        if error <= AGREEMENT:
+            return replace(outcome, tasks=tasks)
+    history = [
+        (float(level), np.flatnonzero(levels == level)) for level in np.unique(levels[levels > 0])
+    ]
+    failure = "had no answer" if outcome is None else f"were off by {error:.1e} of a level"
+    note = f"rounding decides so much here that floats {failure}; the levels are those of exact rationals"
+    rounds = partial(rounds_table, instance, history, tasks)
+    return TasksResult(tasks, rounds=rounds, gap=0.0, notes=(note,))
 
 
 def _notes(result: LeximinResult) -> Iterable[str]:

@@ -33,6 +33,7 @@ from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.proof import ExactProof, Proof
 from ...models.trees.guarantees import floors as floors_of_guarantees
+from ...solvers.leximin.exact_faces import leximin_on_faces, suits_faces
 from ...solvers.leximin.programs import RoundPrices, prices_of, prices_of_caps
 from ...tolerances import ACCEPTED, AGREEMENT, AUDIT, LEAST_PROVED, ROUNDING
 from ..allocation import Allocation
@@ -556,8 +557,17 @@ def by_rounds(
             return infeasible
         return _in_rationals(mechanism, allocation, count, past, rationals)
 
+    is_large = merge_servers(instance)[0].runnable().sum() > MOST_EXACT
+    is_on_faces = rationals_are_independent and is_large and suits_faces(instance)
     proof = prove_rounds(
-        mechanism, instance, tasks, prices, count=count, counted=counted, past=past
+        mechanism,
+        instance,
+        tasks,
+        prices,
+        count=count,
+        counted=counted,
+        past=past,
+        may_solve=prices is not None or not is_on_faces,
     )
     is_infeasible = np.isinf(proof.gap)
     if is_infeasible:
@@ -572,8 +582,12 @@ def by_rounds(
     # instances are solved in rationals.
     if not rationals_are_independent or proof.gap <= ACCEPTED:
         return proof
-    pairs = int(merge_servers(instance)[0].runnable().sum())
-    if pairs > MOST_EXACT:
+    if is_on_faces:
+        per_level = mechanism.tasks_per_level(instance)
+        return _in_rationals(
+            mechanism, allocation, count, past, lambda *_: leximin_on_faces(instance, per_level)
+        )
+    if is_large:
         return proof
     return _in_rationals(mechanism, allocation, count, past, rationals)
 

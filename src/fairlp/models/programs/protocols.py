@@ -47,6 +47,9 @@ class Session(Protocol):
     least_price: float
     #: Whether `reaches` may return a level.
     has_previews: bool
+    #: Whether rounds may be left open at the first that does not tell who is blocked, and were.
+    may_leave: bool
+    has_left: bool
     #: Whether the last optimum is a point of each program, but for rounding and where a rise ends.
     keeps_feasible: bool
 

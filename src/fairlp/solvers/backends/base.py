@@ -269,6 +269,9 @@ class ProgramSession:
 
     #: Whether `reaches` may return a level.
     has_previews: bool = False
+    #: Whether rounds may be left open at the first that does not tell who is blocked, and were.
+    may_leave: bool = False
+    has_left: bool = False
     #: Whether the last optimum is a point of each program, but for rounding and where a rise ends.
     keeps_feasible: bool = False
 

@@ -167,12 +167,12 @@ def masks(basis: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
     if not basis.valid:
         return None
-    basic = highspy.HighsBasisStatus.kBasic
+    basic = int(highspy.HighsBasisStatus.kBasic)
     columns, rows = (
-        [status == basic for status in statuses]
+        np.array([status.value for status in statuses]) == basic
         for statuses in (basis.col_status, basis.row_status)
     )
-    return np.array(columns), np.array(rows)
+    return columns, rows
 
 
 #: our option → HiGHS's
@@ -536,6 +536,23 @@ class HighsSession(ProgramSession):
                 for numbers in statuses
             ),
         )
+
+    @alone
+    def cross_over(self, point: np.ndarray) -> None:
+        """Go to a vertex near a point inside, which :meth:`basic` then tells.
+
+        Duals are not given: HiGHS refuses those whose products with slacks are not 0 to the last
+        digit.
+        """
+        import highspy
+
+        solution = highspy.HighsSolution()
+        solution.col_value = point
+        solution.row_value = self.program.A @ point
+        solution.value_valid = True
+
+        _with_threads(self._highs)  # it crashes in a thread that has run no model
+        self._highs.crossover(solution)
 
     @alone
     def basic(self) -> tuple[np.ndarray, np.ndarray] | None:

@@ -124,14 +124,18 @@ class InteriorPointSession(ProgramSession):
             return True
         structure, point, sharp = self.solved
         decisions = decisions_of(structure, point, sharp, self.decisions)
+        # what is decided here is not taken back: the next round is tried before
+        ahead = None if decisions is None else next_program(structure, sharp, decisions)
+        is_tried = False
+        if decisions is not None and ahead is not None and has_few_directions(decisions):
+            is_tried = self._try_vertices(ahead, decisions)
+        self.has_left = self.may_leave and not is_tried and self.decisions is None
+        if self.has_left:
+            return False
         if decisions is None:
             return True
-        # what is decided here is not taken back: the next round is tried before
-        ahead = next_program(structure, sharp, decisions)
-        if ahead is not None:
-            is_tried = has_few_directions(decisions) and self._try_vertices(ahead, decisions)
-            if not is_tried and self.solve_on_face(ahead, decisions) is None:
-                return True
+        if ahead is not None and not is_tried and self.solve_on_face(ahead, decisions) is None:
+            return True
         self.decisions = decisions
         self.warm_start = None
         return False

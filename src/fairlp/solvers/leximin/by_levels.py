@@ -55,9 +55,11 @@ class ServersByLevels(ServersByPrograms):
         members: Members,
         weights: np.ndarray,
         pool: tuple[np.ndarray, np.ndarray] | None = None,
+        leaves: bool = False,
     ) -> None:
         super().__init__(solver, program, rows, t_column, len(members.tasks_per_level))
         self.pool = pool
+        self.session.may_leave = leaves
         self.members = members
         self.tasks_per_level = members.tasks_per_level
         self.limit_level = members.limit / members.tasks_per_level
@@ -103,7 +105,7 @@ class ServersByLevels(ServersByPrograms):
             if solution.row_duals is not None:
                 self.round_duals.append(solution.row_duals)
             priced = self.with_price(solution, self.share, self._groups_of(self.active))
-            blocked = self.active & ~satisfied & priced[self.members.of]
+            blocked = self.active & ~satisfied & (priced[self.members.of] | self.session.has_left)
             undecided = self.active & ~satisfied & ~blocked
             level_stands = level <= self.level_before * (1 + self.level_tolerance)
             if undecided.any() and (level_stands or not self.has_duals):

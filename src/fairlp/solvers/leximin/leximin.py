@@ -105,6 +105,8 @@ class LeximinResult:
     uncertain : float
         The largest relative error of a level, to first order, by rounding that grew from round to
         round.
+    is_left : bool
+        Whether rounds ended at the first that leaves somebody open.
     """
 
     tasks: np.ndarray
@@ -119,6 +121,7 @@ class LeximinResult:
     before: tuple[int, int] = (0, 0)
     relaxed: float = 0.0
     uncertain: float = 0.0
+    is_left: bool = False
 
     @classmethod
     def nothing(cls, instance: Instance) -> LeximinResult:
@@ -133,6 +136,7 @@ class LeximinResult:
         self.programs = sum(region.n_programs for region in regions)
         self.relaxed = max(region.relaxation for region in regions)
         self.uncertain = max(region.errors.largest() for region in regions)
+        self.is_left = any(region.session.has_left for region in regions)
 
         stop = max(piece.stop for piece in pieces)
         solve_seconds = sum(region.seconds for region in regions)
@@ -161,6 +165,7 @@ def leximin(
     solver: AnySolver = "highs",
     merge: bool = True,
     options: Mapping[str, Any] | None = None,
+    leaves: bool = False,
 ) -> LeximinResult:
     """Return the leximin-optimal allocation of a max-min formulation.
 
@@ -178,9 +183,11 @@ def leximin(
         Merge identical servers and proportional users first, and solve apart what is not connected.
     options : dict, optional
         Options of the solver.
+    leaves : bool
+        Whether rounds end at the first that leaves somebody open.
     """
     backend = tightest(solver, options)
-    share = partial(_leximin, formulation, tasks_at_level_1, backend, merge)
+    share = partial(_leximin, formulation, tasks_at_level_1, backend, merge, leaves)
     return without_useless_pairs(instance, share) if merge else share(instance)
 
 
@@ -195,6 +202,7 @@ def _leximin(
     tasks_at_level_1: TasksAtLevel1,
     backend: Tightest,
     merge: bool,
+    leaves: bool,
     instance: Instance,
     left_out: LeftOutPairs | None = None,
 ) -> LeximinResult:
@@ -228,7 +236,9 @@ def _leximin(
         group_levels = np.bincount(members.of, weights=members.tasks_per_level)
         small = small.derived(weights=group_levels / tasks_at_level_1(small))
 
-        region_of = partial(ServersByLevels, backend, members=members, weights=small.weights)
+        region_of = partial(
+            ServersByLevels, backend, members=members, weights=small.weights, leaves=leaves
+        )
         is_one_pool = not small.has_rates and small.runnable().all()
         if merge and left_out is None and is_one_pool:
             region_of = partial(region_of, pool=(small.demands, small.pool))
