@@ -111,6 +111,8 @@ INTERIOR_TELLING: Final = 1e-4
 #: Where there are very many pairs, interior points stop at these gaps, one after the other, and go
 #: on with fewer of them.
 INTERIOR_EARLY: Final = (0.2, 0.02)
+#: Above this gap the factors of interior points are in single precision.
+INTERIOR_ROUGH_FACTORS: Final = 0.01
 #: Bounds of integers and limits of whole tasks this near to a whole number are that number
 #: (.3/.1 is 3), as HiGHS, SCIP and SciPy read them.
 WHOLE: Final = 1e-6

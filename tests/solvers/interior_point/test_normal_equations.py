@@ -105,7 +105,8 @@ def test_a_factor_solves_and_one_that_does_not_exist_is_none():
     rng = np.random.default_rng(2)
     root = rng.normal(size=(6, 6))
     matrix, right = root @ root.T + np.eye(6), rng.normal(size=6)
-    factor = normal_equations._ShiftedCholesky(matrix.copy(), np.diag(matrix))
+    unit = 1 / np.sqrt(np.diag(matrix))
+    factor = normal_equations._ShiftedCholesky(matrix * unit * unit[:, None], unit)
     np.testing.assert_allclose(matrix @ factor.solve(right), right, rtol=1e-9, atol=1e-9)
     assert normal_equations._factor(-matrix, 0.0) is None
     blocks = np.stack([matrix, 2 * matrix])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...tolerances import ACCEPTED, SETTLED
+from ...tolerances import ACCEPTED, INTERIOR_ROUGH_FACTORS, SETTLED
 from .normal_equations import NormalEquations
 from .problem import Problem, Variables
 
@@ -53,6 +53,7 @@ class Iterate:
         #: rows whose u^α·v has a given value in its place
         self.is_power = ~self.is_bound_row & (problem.rows.alpha != 1)
         self.has_powers = bool(self.is_power.any())
+        self.gap = 0.0  # until it is measured
         self.n_products = problem.region.n_pairs + n_capacities + float(self.bound_row_factor.sum())
 
     # Complementarity.
@@ -182,6 +183,7 @@ class Iterate:
             border,
             max(corner, 0.0),
             on_face=face is not None,
+            is_rough=self.gap > INTERIOR_ROUGH_FACTORS,
         )
 
     def direction(

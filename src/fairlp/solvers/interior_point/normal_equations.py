@@ -16,7 +16,7 @@ formed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -78,6 +78,8 @@ class NormalEquations:
     on_face : bool
         Whether rows hold with equality, which by rounding may contradict each other. Then
         corrections that hardly help are to stay small.
+    is_rough : bool
+        Whether factors in single precision are enough, at half of the time.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class NormalEquations:
         border: np.ndarray | None,
         corner: float,
         on_face: bool = False,
+        is_rough: bool = False,
     ) -> None:
         self.region = region
         self.theta = theta
@@ -99,7 +102,9 @@ class NormalEquations:
         self.plain_refinements = _REFINEMENTS if on_face else _PLAIN_REFINEMENTS
         servers, users, resources = region.shape
         elimination = SchurOfUsers if users <= servers * resources else SchurOfServers
-        self.schur: SchurOfUsers | SchurOfServers = elimination(region, theta, slack_ratio, of_rows)
+        self.schur: SchurOfUsers | SchurOfServers = elimination(
+            region, theta, slack_ratio, of_rows, np.float32 if is_rough else np.float64
+        )
         if border is not None:
             self.per_level = self.schur.solve(np.zeros_like(slack_ratio), border)
 
@@ -213,15 +218,22 @@ class SchurOfUsers(_SchurComplement):
     """Servers are eliminated: diag(G) − Eᵀ·E, N × N, with R rows of E for each server."""
 
     def __init__(
-        self, region: PlacedRegion, theta: np.ndarray, slack_ratio: np.ndarray, of_rows: np.ndarray
+        self,
+        region: PlacedRegion,
+        theta: np.ndarray,
+        slack_ratio: np.ndarray,
+        of_rows: np.ndarray,
+        kind: type[np.floating[Any]],
     ) -> None:
         super().__init__(region, theta, of_rows)
         servers, users, resources = region.shape
         self.inverse_root = _inverse_roots(_server_blocks(region, theta, slack_ratio))
+        unit = 1.0 / np.sqrt(self.diagonal)
         by_places = region.place_users is not None
         demands = region.place_demands.swapaxes(1, 2) if by_places else region.demands.T
         rows = self.inverse_root @ demands  # servers × resources × users, or places
-        rows *= self.coupling[:, None, :]
+        rows *= (self.coupling * region.to_pairs(unit))[:, None, :]
+        rows = rows.astype(kind, copy=False)
 
         if region.place_users is None or dense_pays(region):
             flat = _to_all_users(region, rows).reshape(servers * resources, users)
@@ -229,8 +241,8 @@ class SchurOfUsers(_SchurComplement):
         else:
             schur = _sum_of_products(region, rows)
         schur *= -1.0
-        _add_diagonal(schur, self.diagonal)
-        self.factor = _ShiftedCholesky(schur, self.diagonal)
+        _add_diagonal(schur, 1.0)
+        self.factor = _ShiftedCholesky(schur, unit)
 
     def solve(
         self, capacity_right: np.ndarray, user_right: np.ndarray
@@ -251,21 +263,29 @@ class SchurOfServers(_SchurComplement):
     """Users are eliminated, where they are more: diag(M) − F·Fᵀ, KR × KR, a column of F a user."""
 
     def __init__(
-        self, region: PlacedRegion, theta: np.ndarray, slack_ratio: np.ndarray, of_rows: np.ndarray
+        self,
+        region: PlacedRegion,
+        theta: np.ndarray,
+        slack_ratio: np.ndarray,
+        of_rows: np.ndarray,
+        kind: type[np.floating[Any]],
     ) -> None:
         super().__init__(region, theta, of_rows)
         servers, users, resources = region.shape
+        blocks = _server_blocks(region, theta, slack_ratio)
+        unit = 1.0 / np.sqrt(np.diagonal(blocks, axis1=1, axis2=2))
+        blocks *= unit[:, :, None] * unit[:, None, :]
         demands = region.demands_by_resource / np.sqrt(self.diagonal)
         if region.place_users is not None:
             demands = demands[:, region.place_users].swapaxes(0, 1)
-        columns = _to_all_users(region, self.coupling[:, None, :] * demands)
-        flat = columns.reshape(servers * resources, users)
+        columns = self.coupling[:, None, :] * demands
+        columns *= unit[:, :, None]
+        flat = _to_all_users(region, columns.astype(kind, copy=False))
+        flat = flat.reshape(servers * resources, users)
         schur = flat @ flat.T
         schur *= -1.0
-        blocks = _server_blocks(region, theta, slack_ratio)
         _add_blocks(schur, blocks)
-        size = np.diagonal(blocks, axis1=1, axis2=2).reshape(-1)
-        self.factor = _ShiftedCholesky(schur, size)
+        self.factor = _ShiftedCholesky(schur, unit.reshape(-1))
 
     def solve(
         self, capacity_right: np.ndarray, user_right: np.ndarray
@@ -281,7 +301,7 @@ def _to_all_users(region: PlacedRegion, rows: np.ndarray) -> np.ndarray:
     if region.place_users is None:
         return rows
     servers, users, resources = region.shape
-    spread = np.zeros((servers, resources, users))
+    spread = np.zeros((servers, resources, users), dtype=rows.dtype)
     np.put_along_axis(spread, region.place_users[:, None, :], rows, axis=2)
     return spread
 
@@ -300,7 +320,7 @@ def _sum_of_products(region: PlacedRegion, rows: np.ndarray) -> np.ndarray:
     """Return the lower triangle of EᵀE, shape (N, N), of the rows (K, R, W) of servers' users."""
     users = region.shape[1]
     padded_rows = np.concatenate([rows, np.zeros_like(rows[:1])])
-    total = np.zeros(users * users)
+    total = np.zeros(users * users, dtype=rows.dtype)
     for members, width, products, position in region.product_batches:
         of_kinds = padded_rows[members, :, :width].reshape(len(members), -1, width)
         squares = (of_kinds.swapaxes(1, 2) @ of_kinds).ravel()
@@ -354,12 +374,13 @@ def _roots_of_blocks(blocks: np.ndarray) -> np.ndarray | None:
 
 
 class _ShiftedCholesky:
-    """The Cholesky factor of a matrix with a diagonal near 1, shifted by as little as it takes."""
+    """The Cholesky factor of a matrix, shifted by as little as it takes.
 
-    def __init__(self, matrix: np.ndarray, size: np.ndarray) -> None:
-        self.unit = 1.0 / np.sqrt(size)
-        matrix *= self.unit[:, None]
-        matrix *= self.unit
+    The matrix has a diagonal near 1, since its rows and columns are multiplied by ``unit``.
+    """
+
+    def __init__(self, matrix: np.ndarray, unit: np.ndarray) -> None:
+        self.unit = unit
         shift = INTERIOR_SHIFTS[0]
         while (factor := _factor(matrix, shift)) is None:
             shift = _larger_shift(shift)
@@ -367,7 +388,8 @@ class _ShiftedCholesky:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """Return the solution for one right-hand side."""
-        solution = cho_solve(self.factor, self.unit * right, check_finite=False)
+        scaled = (self.unit * right).astype(self.factor[0].dtype, copy=False)
+        solution = cho_solve(self.factor, scaled, check_finite=False)
         return np.asarray(self.unit * solution)
 
 
