@@ -82,6 +82,7 @@ __all__ = [
     "positive",
     "separate_start",
     "server_procedure",
+    "tasks_of",
 ]
 
 

@@ -1,7 +1,6 @@
 """The public names of the companion, and where each lives (``__init__.py`` reads it)."""
 
-from fairlp.auditing import blockers as blockers
-
+from .blockers import blockers as blockers
 from .dues.fair_shares import fair_shares as fair_shares
 from .dues.verdict import Verdict as Verdict
 from .page.page import report as report, verdict as verdict

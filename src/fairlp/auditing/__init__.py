@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .audits import audit
-from .blockers import blockers
 from .findings import Finding
 from .promises import count_broken
 from .properties import PROPERTIES, table
@@ -13,7 +12,6 @@ __all__ = [
     "PROPERTIES",
     "Finding",
     "audit",
-    "blockers",
     "count_broken",
     "nearby",
     "own_use",

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import pandas as pd
 
-from ..mechanisms.allocation import Allocation, tasks_of
-from ..mechanisms.mechanism import Division, division_named
-from ..mechanisms.per_server.market import PerServerMarket, fitting
-from ..models.instances.arithmetic import largest_first
-from ..models.instances.instance import Instance
-from ..tolerances import AUDIT
-from .basics import plain
+from fairlp import Allocation, Instance, per_server
+from fairlp.errors import named
+from fairlp.toolkit import largest_first, tolerances
+
+AUDIT = tolerances.AUDIT
+Division = Literal["rdm", "tdm"]
 
 COLUMNS = ["user", "server", "resource", "free", "blocked", "held_by", "unit", "price"]
 
@@ -52,9 +51,11 @@ def blockers(
     >>> stops.loc[0, ["user", "resource", "held_by"]].tolist()
     ['A', 'cpu', {'B': 6.0, 'A': 3.0}]
     """
-    tasks = tasks_of(instance, allocation)
-    division = division_named(division)
-    market = PerServerMarket.of(plain(instance), division)
+    tasks = per_server.tasks_of(instance, allocation)
+    division = cast(Division, named(division, get_args(Division), "division"))
+    if instance.has_resource_weights:  # which do not matter here
+        instance = instance.derived(weights=np.ones(len(instance.users)))
+    market = per_server.PerServerMarket.of(instance, division)
     divides_time = division == "tdm"
     prices = allocation.prices_array if isinstance(allocation, Allocation) else None
     resources = ["time"] if divides_time else list(instance.resources)
@@ -67,7 +68,8 @@ def blockers(
         demands = market.demands[i]
         amounts = tasks[users, i][:, None] * demands
         free = np.maximum(market.capacity[i] - amounts.sum(axis=0), 0.0)
-        free_tasks = fitting(free, demands)
+        nothing = np.full(demands.shape, np.inf)
+        free_tasks = np.divide(free, demands, out=nothing, where=demands > 0)
         for k, n in enumerate(users.tolist()):
             r = int(free_tasks[k].argmin())
             row = {
