@@ -34,6 +34,7 @@ def memory_first(instance: Instance) -> Model:
     c = model.parameter("c", (i, r), instance.capacities, "capacity of i")
     x = model.variable("x", n, i)
     model.constraint("capacity", (d * x).sum(n) <= c)
+    model.constraint("few", sum(x[user, server] for user in n for server in i) <= 100)
     model.leximin(x.sum(i))
     model.define("tasks", x)
     return model

@@ -174,3 +174,13 @@ def test_a_failing_solver_fails_the_conformance(monkeypatch):
     assert (
         "Cases that a solver failed or left undecided" in result.stdout and "two" in result.stdout
     )
+
+
+def test_a_mechanism_by_name_is_a_column_with_a_promise_a_line():
+    lines = run("mechanisms drf").stdout.splitlines()
+    promises = fairlp.mechanisms("drf").promises
+    assert max(map(len, lines)) <= 20 + max(map(len, promises))
+    assert lines[1].split() == ["mechanism", "drf"]
+    shown = [line[14:].rstrip(",") for line in lines if line[14:].rstrip(",") in promises]
+    assert shown == list(promises)
+    assert json.loads(run("mechanisms drf DRF --json").stdout)[0]["mechanism"] == "drf"

@@ -291,23 +291,26 @@ def mechanisms(
         )
         say("\n\n".join(dict.fromkeys("\n\n".join(entries).split("\n\n"))))
         return
-    rows = listed()
-    rows = {row.name: rows[row.name] for row in rows_of_names} or rows
+    listed_rows = listed()
+    names = [row.name for row in rows_of_names]
+    rows = [
+        {"mechanism": name, **listed_rows[name]} for name in dict.fromkeys(names or listed_rows)
+    ]
 
     def print_table(console: Console) -> None:
-        headers = ["mechanism", *next(iter(rows.values()))]
-        entries = [[name, *row.values()] for name, row in rows.items()]
-        print_rows(console, "Mechanisms", headers, entries)
+        table: list[Any] = [rows[0], *(row.values() for row in rows)]
+        if names:  # few: each in a column, a promise a line
+            table = list(zip(*table, strict=True))
+            table[-1] = [text.replace(", ", ",\n") for text in table[-1]]
+        print_rows(console, "Mechanisms", table[0], table[1:])
         console.print()
 
     def frame() -> pd.DataFrame:
         import pandas as pd
 
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("mechanism")
+        return pd.DataFrame(rows).set_index("mechanism")
 
-    report.deliver(
-        [print_table], frame, lambda: [{"mechanism": name, **row} for name, row in rows.items()]
-    )
+    report.deliver([print_table], frame, lambda: rows)
 
 
 @command()

@@ -6,7 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from html import escape
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,8 @@ from .verdicts import AUDIT, Agreement, Chart, ItemAnswer, Line, Number
 
 #: Version of a ledger as data.
 VERSION = 2
+#: Columns of a printed table where no terminal says how many it has.
+_COLUMNS = 100
 #: The items of the papers that are drawn, as a command line names them.
 _WITH_FIGURE = (
     '001 "Theorem 2, worst case"',
@@ -68,6 +73,33 @@ class ItemRow:
         return f"{verdict} ({answer.size})" if answer.size else verdict
 
 
+class LedgerTable(pd.DataFrame):
+    """A row for each item, printed in full: its labels, and below them a paragraph a column."""
+
+    @property
+    def _constructor(self) -> type[LedgerTable]:
+        return LedgerTable
+
+    def __repr__(self) -> str:
+        width = get_terminal_size((_COLUMNS, 24)).columns
+        lines = []
+        for labels, row in self.iterrows():
+            lines.append(", ".join(map(str, labels)) if isinstance(labels, tuple) else str(labels))
+            for name, text in row.items():
+                paragraph = f"{name}: {text}"
+                lines.append(fill(paragraph, width, initial_indent="  ", subsequent_indent="    "))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return _whole_html(self)
+
+
+def _whole_html(frame: pd.DataFrame) -> str:
+    """Return a table as HTML; no text is cut."""
+    with pd.option_context("display.max_colwidth", None):
+        return str(frame.to_html())
+
+
 @dataclass(frozen=True)
 class Ledger:
     """What came of the items of the papers.
@@ -93,7 +125,7 @@ class Ledger:
         Returns
         -------
         DataFrame
-            Indexed by paper and item.
+            Indexed by paper and item. A terminal and a notebook show all of each text.
         """
         rows = [
             {
@@ -106,7 +138,7 @@ class Ledger:
             }
             for row in self.rows
         ]
-        return pd.DataFrame(rows).set_index(["paper", "item"])
+        return LedgerTable(pd.DataFrame(rows).set_index(["paper", "item"]))
 
     def counts(self) -> pd.DataFrame:
         """Return how many items of each paper have each verdict.
@@ -267,6 +299,9 @@ class Ledger:
             f"{verdict} {counted[verdict]}" for verdict in Agreement if counted[verdict]
         )
         return f"<Ledger: {len(self)} item{'s' * (len(self) != 1)}, {counts}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{_whole_html(self.table())}"
 
 
 #: The form of what `Ledger.to_dict` gives.

@@ -197,14 +197,16 @@ class Result:
         table.columns = pd.MultiIndex.from_tuples(series, names=["statistic", "figure"])
         return table
 
-    def plot(self, statistics: str | Sequence[str], x: str | None = None, *, ax: Any = None) -> Any:
+    def plot(
+        self, statistics: str | Sequence[str] = "", x: str | None = None, *, ax: Any = None
+    ) -> Any:
         """Draw means over the runs, with their standard errors, against a parameter.
 
         Parameters
         ----------
-        statistics : str or sequence of str
+        statistics : str or sequence of str, optional
             Columns of the result; ``"jain"`` is all that begin with ``jain.``, one for each
-            mechanism.
+            mechanism. By default the first measure, of all mechanisms.
         x : str, optional
             The parameter across; by default the first that varies. Each combination of others has
             its own curves.
@@ -222,6 +224,7 @@ class Result:
         """
         from ..plots import plot_means
 
+        statistics = statistics or next(iter(self.statistics), "").partition(".")[0]
         prefixes = [statistics] if isinstance(statistics, str) else list(statistics)
         columns = [column for prefix in prefixes for column in self._columns_of(prefix)]
         points = self.points

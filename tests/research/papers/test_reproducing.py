@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 
 import pandas as pd
@@ -104,6 +105,11 @@ def test_a_ledger_is_a_table_and_counts():
         "items": 2,
     }
     assert repr(small_ledger) == "<Ledger: 3 items, equal 1, holds 1, refuted 1>"
+    words = "".join(repr(table).split())
+    page = html.unescape(small_ledger._repr_html_())
+    for text in table.to_numpy().ravel():
+        assert "".join(text.split()) in words and text in page
+    assert max(map(len, repr(table).splitlines())) <= 100
     assert [entry.item for entry in small_ledger.errata] == ["§4, envy-freeness"]
     assert papers().loc[list(OURS), "items"].sum() == len(ENTRIES)
 

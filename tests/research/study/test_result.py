@@ -68,6 +68,8 @@ def test_plots_of_means_have_the_numbers_of_the_table():
         name, resources = label.split(", resources ")
         assert means.tolist() == table.xs(int(resources), level="resources")[name, "mean"].tolist()
     assert len(curves) == 4
+    (default,) = result.plot().axes  # the first measure, of all mechanisms
+    assert [bars.get_label() for bars in default.containers] == list(curves)
     (axis,) = result.plot(["jain.drf"], x="resources").axes
     assert axis.get_xlabel() == "resources" and len(axis.containers) == 2
     with pytest.raises(UnknownNameError, match=r"no statistic 'jian'"):

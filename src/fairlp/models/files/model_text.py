@@ -180,9 +180,9 @@ def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
     for (_, labels), axis_positions in zip(
         block.axes, np.unravel_index(block.flat, block.shape), strict=True
     ):
-        plain = [str(label) for label in labels]
+        plain = labels.astype(str)
         # Each distinct label is cleaned once, however many elements carry it.
-        cleaned = [clean(_joined(label)) for label in labels]
+        cleaned = [clean(_joined(label)) for label in (labels if labels.dtype == "O" else plain)]
         is_changed = np.array([a != b for a, b in zip(plain, cleaned, strict=True)], dtype=bool)
         columns.append(np.array(cleaned, dtype=object)[axis_positions].tolist())
         changed |= is_changed[axis_positions]

@@ -518,9 +518,9 @@ def unconditional(row: Constraint) -> Relation:
     low, high = bounds_of(variables)
     largest = A.data * np.where(A.data > 0, high[A.indices], low[A.indices])
     of = A.tocoo(copy=False).row
-    largest_bodies = np.bincount(of, largest, row.size) + _constants(
-        linear_terms, row.over, row.positions
-    )
+    constant = _constants(linear_terms, row.over, row.positions)
+    largest[np.isneginf(constant[of])] = 0.0  # rows that never bind
+    largest_bodies = np.bincount(of, largest, row.size) + constant
     if named_m is not None:
         largest_bodies = np.minimum(largest_bodies, named_m)
     _refuse_condition(

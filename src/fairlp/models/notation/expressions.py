@@ -369,12 +369,12 @@ class Expression(Immutable):
         return Range(self, low, high)
 
     def __le__(self, other: Any) -> Relation:
-        return Relation(self, "<=", as_expression(other, self))
+        return Relation(self, "<=", as_expression(other, self, np.inf))
 
     def __ge__(self, other: Any) -> Relation:
         if isinstance(other, Abs) and other.degree:
             return other <= self
-        return Relation(self, ">=", as_expression(other, self))
+        return Relation(self, ">=", as_expression(other, self, -np.inf))
 
     def __eq__(self, other: Any) -> Relation:  # type: ignore[override]
         return Relation(self, "==", as_expression(other, self))
@@ -758,7 +758,7 @@ class Abs(OfArgument):
     _refused = "an absolute value of a logarithm, power or absolute value"
 
     def __le__(self, other: Any) -> Relation:
-        bound = as_expression(other, self)
+        bound = as_expression(other, self, np.inf)
         if self.degree and not bound.degree:
             return Range(self.argument, -bound, bound)
         return super().__le__(bound)
@@ -1093,8 +1093,13 @@ def _numbers_beside(value: Any, beside: Expression, subject: str) -> tuple[Indic
         raise
 
 
-def as_expression(value: Any, beside: Expression | None = None) -> Expression:
-    """Return a number as an expression; arrays and labelled data take the indices of ``beside``."""
+def as_expression(
+    value: Any, beside: Expression | None = None, unbounded: float = 0.0
+) -> Expression:
+    """Return a number as an expression; arrays and labelled data take the indices of ``beside``.
+
+    They may hold the infinity ``unbounded``: of a side of a relation that does not bind.
+    """
     if isinstance(value, Expression):
         return value
     if is_number(value):
@@ -1108,7 +1113,7 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
             )
         subject = f"the {kind} beside {beside}"
         axes, array = _numbers_beside(value, beside, subject)
-        return _data(value, axes, array, subject)
+        return _data(value, axes, array, subject, unbounded)
     raise ModelError(
         f"{quoted(value)} ({type(value).__name__}) cannot stand in a formula; expected a number, "
         "labelled data or an "
@@ -1116,9 +1121,12 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
     )
 
 
-def _data(value: Any, axes: Indices, array: np.ndarray, subject: str) -> Expression:
+def _data(
+    value: Any, axes: Indices, array: np.ndarray, subject: str, unbounded: float = 0.0
+) -> Expression:
     """Return numbers as an expression, checked."""
-    refuse(~np.isfinite(array), array, axes, subject, "a finite number", ModelError)
+    refused = ~(np.isfinite(array) | (array == unbounded))
+    refuse(refused, array, axes, subject, "a finite number", ModelError)
     name = getattr(value, "name", None)
     return (
         Data(name if isinstance(name, str) else "", axes, array) if axes else Constant(array.item())
@@ -1142,7 +1150,7 @@ def _factor(value: Any, beside: Expression, is_left: bool) -> Expression:
     candidates = (*others, *beside.indices) if is_left else (*beside.indices, *others)
     subject = f"the {type(value).__name__} beside {beside}"
     try:
-        axes = placed(value, candidates, subject, ModelError)
+        axes = placed(value, candidates, subject, ModelError, beside.indices)
     except ModelError as error:
         raise ModelError(
             f"{error}; the rows of a matrix run over another index of the model (or an alias of the same: m = "

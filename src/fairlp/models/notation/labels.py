@@ -638,7 +638,13 @@ def arranged(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> A
     )
 
 
-def placed(data: Any, beside: Sequence[Index], subject: str, error: type[FairlpError]) -> Indices:
+def placed(
+    data: Any,
+    beside: Sequence[Index],
+    subject: str,
+    error: type[FairlpError],
+    own: Sequence[Index] = (),
+) -> Indices:
     """Return the indices, among those of a formula, that the axes of data run over, in order.
 
     An axis with the name of an index is of that index. One with labels is of the index with these
@@ -654,6 +660,8 @@ def placed(data: Any, beside: Sequence[Index], subject: str, error: type[FairlpE
         What it is, for messages.
     error : type
         Of the error to raise.
+    own : sequence of Index, optional
+        Those that the error counts, where not all.
 
     Raises
     ------
@@ -686,8 +694,9 @@ it with model.parameter(name, indices, values)
         return tuple(beside[place] for place in placements[0])
     if not placements:
         shape = tuple(size for *_, size in axes)
+        own = own or beside
         raise error(
-            f"{subject} has shape {shape}, expected {shape_of(beside)} ({axes_text(beside)}); numbers over "
+            f"{subject} has shape {shape}, expected {shape_of(own)} ({axes_text(own)}); numbers over "
             "further indices are a parameter: model.parameter(name, indices, data)"
         )
     choices = " or ".join(
@@ -997,6 +1006,4 @@ def few(names: Iterable[Any]) -> str:
 
 def member(index: Index) -> str:
     """Return the membership of an index in its labels, or in the first few: ``n∈{ann,bob}``."""
-    return (
-        f"{index.symbol}∈{{{','.join(map(str, index.labels[:4]))}{',…' if len(index) > 4 else ''}}}"
-    )
+    return f"{index.symbol}∈{{{','.join(index.labels[:4].astype(str))}{',…' if len(index) > 4 else ''}}}"

@@ -216,7 +216,7 @@ class Declarations(Tables):
     def constraint(
         self,
         name: str,
-        relation: Relation = None,  # type: ignore[assignment]  # refused, with what to write
+        relation: Relation | bool = None,  # type: ignore[assignment]  # refused, with what to write
         *,
         over: Index | tuple[Index, ...] = (),
         where: Any = None,

@@ -303,7 +303,8 @@ def _tuple(indices: Indices) -> str:
 
 
 def _label(label: Any, tex: bool) -> str:
-    return f"\\text{{{_plain_tex(str(label))}}}" if tex else str(label)
+    shown = str(label).removesuffix(" 00:00:00")  # a day
+    return f"\\text{{{_plain_tex(shown)}}}" if tex else shown
 
 
 def _element(labels: tuple[Any, ...], tex: bool) -> str:
@@ -511,7 +512,7 @@ def described(thing: Immutable) -> str:
 
     match thing:
         case Index():
-            first_labels = ", ".join(str(label) for label in thing.labels[:_MOST_LABELS])
+            first_labels = ", ".join(thing.labels[:_MOST_LABELS].astype(str))
             ellipsis = ", …" if len(thing) > _MOST_LABELS else ""
             return f"<Index {thing.symbol}: {counted(thing)} {first_labels}{ellipsis}>"
         case Parameter():  # <Parameter d[n,r]: 2 users × 3 resources>; of one number, the number

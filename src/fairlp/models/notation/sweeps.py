@@ -166,6 +166,9 @@ class ModelSession:
         self._lock = RLock()
         self.last: Solution | None = None
 
+    def __repr__(self) -> str:
+        return f"<ModelSession of {self.model!r}>"
+
     @lists(SolveOptions)
     def solve(self, **options: Unpack[SolveOptions]) -> Solution:
         """Solve the model as it is now.

@@ -420,7 +420,7 @@ def require_one_objective(model: Declarations) -> None:
 
 
 def declared(
-    model: Declarations, name: str, relation: Relation, over: Indices, where: Any, doc: str
+    model: Declarations, name: str, relation: Any, over: Indices, where: Any, doc: str
 ) -> Constraint:
     """Return a constraint of a model, checked; the model learns its indices."""
     if not isinstance(relation, Relation):

@@ -121,7 +121,7 @@ class Block:
         places = np.unravel_index(self.flat, self.shape)
         texts = [
             np.array(
-                [f"{start}{label!s}{end}" for label in np.asarray(labels, dtype=object)], object
+                [f"{start}{label}{end}" for label in labels.to_flat_index().astype(str)], object
             )
             for start, (_, labels), end in zip(starts, self.axes, ends, strict=True)
         ]

@@ -255,12 +255,13 @@ class Solution(Hinted):
             blocks = (by_name[of],)
         return tidy("variable" if columns else "constraint", blocks, numbers)
 
-    def plot(self, name: str, **options: Any) -> Any:
+    def plot(self, name: str = "", **options: Any) -> Any:
         """Draw the values of a variable, or the activity of a constraint, as bars by label.
 
         Parameters
         ----------
-        name : str
+        name : str, optional
+            By default the first variable.
         **options
             Of pandas' ``plot.bar``.
 
@@ -280,6 +281,7 @@ class Solution(Hinted):
         >>> len(solution.plot("x").patches)
         2
         """
+        name = name or next(iter(self.values))
         values = (self.values if name in self.values else self.activity)[name]
         if not isinstance(values, pd.DataFrame):
             values = pd.DataFrame(
