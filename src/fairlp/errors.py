@@ -259,7 +259,7 @@ def quoted(value: Any) -> str:
         return str(value) if type(number) is type(value) else quoted(number)
     if isinstance(shape, tuple):
         kind = "array" if type(value).__name__ == "ndarray" else type(value).__name__
-        return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind} of shape {_shape(shape)}"
+        return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind} of shape {shape}"
     if type(value) in (tuple, list):
         entries = [quoted(entry) for entry in value[:_FEW]] + ["…"] * (len(value) > _FEW)
         inner = ", ".join(entries)
@@ -282,10 +282,6 @@ def quoted(value: Any) -> str:
     if " at 0x" in text:
         return f"a {type(value).__name__}"
     return text if len(text) <= _MOST_SHOWN * 2 else f"{text[: _MOST_SHOWN * 2]}…"
-
-
-def _shape(shape: tuple[Any, ...]) -> str:
-    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
 def nearest(name: object, names: Iterable[object]) -> str:

@@ -27,12 +27,12 @@ from ..models.instances.rationals import decimal
 from ..models.notation.expressions import Expression, Index, log
 from ..models.notation.labels import aligned, numbers_in, refuse
 from ..models.notation.model import Model
-from ..models.notation.variables import Subset, Variable
+from ..models.notation.variables import Subset
 from ..models.programs.program import Program
 from . import region, space_sharing
 from .hierarchical import parts_of_queues
 from .normalisers import containerized
-from .region import inverse, runnable_users, task_limits, where_runnable
+from .region import inverse, lowest_level, runnable_users, task_limits, where_runnable
 from .space_sharing import Combinations, throughputs
 
 SOURCE = "Narayanan et al., OSDI 2020"
@@ -229,11 +229,6 @@ def _region(instance: Instance, name: str, source: str, pairs: Any = None) -> _R
     return _Region(model, tasks.sum(j), where_runnable(model, instance))
 
 
-def _lowest(model: Model, instance: Instance, doc: str) -> Variable:
-    """Return the variable t; it is 0 where no user can run anything, as no row would hold it."""
-    return model.variable("t", upper=None if runnable_users(instance).any() else 0.0, doc=doc)
-
-
 def max_min(instance: Instance, pairs: Any = None) -> Model:
     """Gavel's max-min fairness (§4.1): maximise the lowest normalised throughput.
 
@@ -248,7 +243,7 @@ def max_min(instance: Instance, pairs: Any = None) -> Model:
     gamma = model.parameter(
         "Gamma", m, normalised(instance), "tasks that all servers could run of n"
     )
-    t = _lowest(model, instance, "lowest level")
+    t = lowest_level(model, instance, "lowest level")
     rows = model.constraint("fairness", shared.effective >= phi * gamma * t, where=shared.runnable)
     model.leximin(rows, t)
     return model
@@ -361,7 +356,7 @@ def makespan(instance: Instance, steps: Any, pairs: Any = None) -> Model:
     model = shared.model
     numbers = steps_of(instance, steps)
     s = model.parameter("S", instance.users, numbers, "steps that n has left")
-    t = _lowest(model, instance, "one over the time in which all jobs end")
+    t = lowest_level(model, instance, "one over the time in which all jobs end")
     rows = model.constraint("fairness", shared.effective >= s * t, where=shared.runnable)
     model.leximin(rows, t)
     return model
@@ -432,7 +427,7 @@ def finish_time(
         model = shared.model
         throughput_due = jobs.throughputs_due(instance, rho)
         g = model.parameter("g", m, throughput_due, "throughput that n needs to have rho")
-        t = _lowest(model, instance, "part of it that all can have")
+        t = lowest_level(model, instance, "part of it that all can have")
         rows = model.constraint("fairness", shared.effective >= g * t, where=shared.runnable)
         model.leximin(rows, t)
         return model
@@ -452,7 +447,7 @@ def finish_time(
         y <= alpha + beta * shared.effective,
         where=(runnable_users(instance)[:, None] & np.ones(points.shape, dtype=bool)),
     )
-    t = _lowest(model, instance, "lowest 1/rho")
+    t = lowest_level(model, instance, "lowest 1/rho")
     rows = model.constraint("fairness", y >= t, where=shared.runnable)
     model.leximin(rows, t)
     return model

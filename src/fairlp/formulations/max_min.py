@@ -17,13 +17,12 @@ from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression
 from ..models.notation.model import Model
-from ..models.notation.variables import Variable
 from . import normalisers, region
 from .region import (
     Past,
     beyond_past,
     limited,
-    runnable_users,
+    lowest_level,
     task_limits,
     where_runnable,
     where_runs,
@@ -46,7 +45,7 @@ def drf(instance: Instance, count: str = "total", past: Past = None) -> Model:
         model, instance, normalisers.dominant(instance), "tasks n could run alone"
     )
     x = model.variable("x", n, doc="tasks of n")
-    t = _level(model, instance, "smallest weighted dominant share")
+    t = lowest_level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
     runnable = where_runnable(model, instance)
     level = beyond_past(model, instance, t, past)
@@ -73,7 +72,7 @@ def edrf(instance: Instance, count: str = "total", past: Past = None) -> Model:
     gamma = model.parameter("Gamma", n, scale, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
     c = region.pool(model, instance)
     s = model.variable("s", n, doc="weighted dominant share of n")
-    t = _level(model, instance, "smallest weighted dominant share")
+    t = lowest_level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * s).sum(n) <= 1)
     runnable = where_runnable(model, instance)
     level = beyond_past(model, instance, t, past)
@@ -140,7 +139,7 @@ def in_global_shares(
     g = model.variable(
         "g", n, i, where=where_runs(model, instance), doc="global dominant share of n on i"
     )
-    t = _level(model, instance, level)
+    t = lowest_level(model, instance, level)
     model.constraint("capacity", (d * g).sum(n) <= c)
     runnable = where_runnable(model, instance)
     due = phi * beyond_past(model, instance, t, past)
@@ -259,7 +258,7 @@ def max_min(
     c = region.capacities(model, instance)
     tasks_per_level = _tasks_per_level(model, instance, alone, meaning)
     x = model.variable("x", n, i, where=where_runs(model, instance), doc="tasks of n on i")
-    t = _level(model, instance, "smallest level x[n]/(φ[n]Γ[n])")
+    t = lowest_level(model, instance, "smallest level x[n]/(φ[n]Γ[n])")
     model.constraint("capacity", (d * x).sum(n) <= c)
     runnable = where_runnable(model, instance)
     level = beyond_past(model, instance, t, past)
@@ -304,8 +303,3 @@ def _tasks_per_level(
         )
     phi = model.parameter("phi", n, instance.weights, "weight of n")
     return phi * model.parameter("Gamma", n, alone, meaning)
-
-
-def _level(model: Model, instance: Instance, doc: str) -> Variable:
-    """Return the level t; it is 0 where no user can run anything, since no row would hold it."""
-    return model.variable("t", upper=None if runnable_users(instance).any() else 0.0, doc=doc)

@@ -16,7 +16,7 @@ from ..models.instances.arithmetic import effort, quotients
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Index
 from ..models.notation.model import Model
-from ..models.notation.variables import Parameter, Subset
+from ..models.notation.variables import Parameter, Subset, Variable
 from ..models.trees.guarantees import floors
 from .normalisers import dominant
 
@@ -35,6 +35,11 @@ __all__ = [
 def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray:
     """Return the users who can run anything: :meth:`Instance.runnable_users`."""
     return instance.runnable_users(runs)
+
+
+def lowest_level(model: Model, instance: Instance, doc: str) -> Variable:
+    """Return the level t; it is 0 where no user can run anything, since no row would hold it."""
+    return model.variable("t", upper=None if runnable_users(instance).any() else 0.0, doc=doc)
 
 
 def where_runnable(model: Model, instance: Instance) -> Subset:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..models.instances.arithmetic import whole_limits, whole_tasks_alone
 from ..models.instances.instance import Instance
-from ..models.notation.expressions import Index
+from ..models.notation.expressions import Expression, Index
 from ..models.notation.model import Model
-from ..models.notation.variables import Variable
+from ..models.notation.variables import Parameter, Variable
 from . import normalisers, region
 
 
@@ -70,21 +71,11 @@ def whole_tasks(
     x = model.variable("x", n, lower=floor, upper=limits, integer=True, doc="whole tasks of n")
     model.constraint("capacity", (d * x).sum(n) <= c)
     if settled:
-        k = Index("k", [f"level{number}" for number in range(1, len(settled) + 1)], "level")
-        # who is above a level that is not the last is at the next one, or above that too
-        fewest = np.array([level.least for level in settled[1:]] + [settled[-1].above])
-        above = model.parameter("a", (k, n), fewest, "fewest tasks above level k")
-        leaving = np.array([runnable.sum() - level.staying for level in settled], dtype=float)
-        higher = model.parameter("h", k, leaving, "users above level k")
-        reachable = runnable & (fewest <= limits)
-        y = model.variable("y", k, n, where=reachable, binary=True, doc="1: n is above level k")
-        model.constraint("above", x >= above * y, where=reachable.T)
+        higher, y = _above(model, x, settled, runnable, limits)
+        k, _ = y.indices
         if goal == "count":
-            last = np.arange(len(settled)) == len(settled) - 1
-            model.constraint("leaving", y.sum(n) >= higher, where=~last)
-            weight = model.parameter("last", k, last.astype(float), "1 for the last level")
+            _most_above_the_last(model, higher, y)
             model.define("tasks", x)
-            model.maximize((weight * y).sum(k, n))
             return model
         model.constraint("leaving", y.sum(n) >= higher)
     t = model.variable(
@@ -97,13 +88,45 @@ def whole_tasks(
             "M", (k, n), last, "largest share that anyone can reach, at the last level"
         )
         model.constraint(
-            "fairness", ds * x + highest >= t + (big * y).sum(k), where=runnable & reachable[-1]
+            "fairness",
+            ds * x + highest >= t + (big * y).sum(k),
+            where=runnable & (settled[-1].above <= limits),
         )
         model.maximize(t)
     else:
         model.leximin(model.constraint("fairness", ds * x >= t, where=runnable), t)
     model.define("tasks", x)
     return model
+
+
+def _above(
+    model: Model,
+    tasks: Expression,
+    settled: Sequence[SettledLevel],
+    runnable: Any,
+    limits: np.ndarray,
+) -> tuple[Parameter, Variable]:
+    """Return how many are above each level, and the variable that says who is."""
+    (n,) = tasks.indices
+    k = Index("k", [f"level{number}" for number in range(1, len(settled) + 1)], "level")
+    # who is above a level that is not the last is at the next one, or above that too
+    fewest = np.array([level.least for level in settled[1:]] + [settled[-1].above])
+    above = model.parameter("a", (k, n), fewest, "fewest tasks above level k")
+    leaving = np.array([runnable.sum() - level.staying for level in settled], dtype=float)
+    higher = model.parameter("h", k, leaving, "users above level k")
+    reachable = runnable & (fewest <= limits)
+    y = model.variable("y", k, n, where=reachable, binary=True, doc="1: n is above level k")
+    model.constraint("above", tasks >= above * y, where=reachable.T)
+    return higher, y
+
+
+def _most_above_the_last(model: Model, higher: Parameter, y: Variable) -> None:
+    """Maximise who is above the last level, while those above the others stay."""
+    k, n = y.indices
+    last = np.arange(len(k)) == len(k) - 1
+    model.constraint("leaving", y.sum(n) >= higher, where=~last)
+    weight = model.parameter("last", k, last.astype(float), "1 for the last level")
+    model.maximize((weight * y).sum(k, n))
 
 
 def whole_able(instance: Instance) -> np.ndarray:
@@ -190,21 +213,12 @@ def above_on_servers(instance: Instance, settled: Sequence[SettledLevel]) -> Mod
     largest_tasks = most_tasks_on(single)
     can_run = largest_tasks.any(axis=1)
     x = placed(model, single, largest_tasks, None)
-    k = Index("k", [f"level{number}" for number in range(1, len(settled) + 1)], "level")
-    fewest = np.array([level.least for level in settled[1:]] + [settled[-1].above])
-    above = model.parameter("a", (k, n), fewest, "fewest tasks above level k")
-    leaving = np.array([can_run.sum() - level.staying for level in settled], dtype=float)
-    higher = model.parameter("h", k, leaving, "users above level k")
-    last = np.arange(len(settled)) == len(settled) - 1
     floor = model.parameter("f", n, np.where(can_run, settled[0].least, 0.0), "tasks at level 1")
-    reachable = can_run & (fewest <= largest_tasks.sum(axis=1))
-    y = model.variable("y", k, n, where=reachable, binary=True, doc="1: n is above level k")
     model.constraint("floor", x.sum(i) >= floor, where=can_run)
-    model.constraint("above", x.sum(i) >= above * y, where=reachable.T)
-    model.constraint("leaving", y.sum(n) >= higher, where=~last)
-    weight = model.parameter("last", k, last.astype(float), "1 for the last level")
+    _most_above_the_last(
+        model, *_above(model, x.sum(i), settled, can_run, largest_tasks.sum(axis=1))
+    )
     model.define("tasks", 1 * x)
-    model.maximize((weight * y).sum(k, n))
     return model
 
 

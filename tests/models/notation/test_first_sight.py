@@ -42,6 +42,19 @@ def test_a_row_whose_limit_is_infinite_does_not_bind(limit):
     assert model.solve().values["f"].tolist() == [1, 9, 2]
 
 
+def test_one_number_may_be_infinite_too():
+    model, f = over_arcs(upper=9)
+    assert [
+        model.constraint(a, f[a] <= c).size for a, c in zip(A, [1, math.inf, 2], strict=True)
+    ] == [1] * 3
+    model.constraint("all", math.inf >= f)
+    model.constraint("sum", f.sum() >= -np.float64("inf"))
+    model.maximize(f.sum())
+    assert model.solve().values["f"].tolist() == [1, 9, 2]
+    assert model.compile().row_upper.tolist() == [1, math.inf, 2] + [math.inf] * 4
+    assert "f[a] ≤ inf" in str(model) and "inf" in model.to_latex()
+
+
 def test_a_lower_side_of_minus_infinity_and_an_absolute_value_without_a_limit():
     model, f = over_arcs(lower=-9, upper=9)
     model.constraint("least", f >= [1, -math.inf, 2])
@@ -80,6 +93,56 @@ def test_what_a_switch_turns_on_may_have_no_limit(upper):
     model.maximize(f.sum() + f["q"])
     expected = [1, 9, 2] if upper == 9 else [0, 20, 0]
     assert model.solve().values["f"].tolist() == pytest.approx(expected)
+
+
+ARCS = [("s", "a"), ("s", "b"), ("a", "b")]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "names", [None, ["i", "j"], ["j", "i"]], ids=["no names", "named", "turned"]
+)
+@pytest.mark.parametrize("kind", ["column", "table", "mapping"])
+def test_numbers_of_the_arcs_that_exist_stand_beside_a_flow_on_these_arcs(kind, names):
+    i, j = Index("i", ["s", "a", "b"]), Index("j", ["s", "a", "b"])
+    model = Model("network", indices=(i, j))
+    f = model.variable("f", i, j, where=ARCS)
+    caps = {("s", "a"): 3.0, ("s", "b"): math.inf, ("a", "b"): 1.0}
+    arcs = pd.MultiIndex.from_tuples(caps, names=["i", "j"])
+    table = pd.DataFrame({"cap": list(caps.values()), "cost": [1.0, 2, 4]}, arcs).iloc[::-1]
+    if names == ["j", "i"]:
+        table = table.reorder_levels(names)
+    elif names is None:
+        table = table.rename_axis([None, None])
+    cap = {"column": table["cap"], "table": table[["cap"]], "mapping": caps}[kind]
+    rows = model.constraint("cap", f <= cap)
+    assert rows.rows == [f"cap[{tail},{head}]" for tail, head in ARCS]
+    assert model.compile().row_upper.tolist() == list(caps.values())
+    assert model.constraint("again", f <= cap, where=True).size == 9
+    model.minimize((f * table["cost"]).sum())
+    assert model.compile().c.tolist() == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    "arcs", [ARCS[:2], [*ARCS, ("b", "a")], [*ARCS[:2], ("b", "a")], [*ARCS, ARCS[0]]]
+)
+def test_numbers_of_other_arcs_are_refused(arcs):
+    i, j = Index("i", ["s", "a", "b"]), Index("j", ["s", "a", "b"])
+    model = Model("network", indices=(i, j))
+    f = model.variable("f", i, j, where=ARCS)
+    caps = pd.Series(1.0, pd.MultiIndex.from_tuples(arcs))
+    with pytest.raises(ModelError, match="expected e"):
+        model.constraint("cap", f <= caps)
+    with pytest.raises(ModelError, match="no i 'b'"):
+        model.constraint("cap", 2 * f <= pd.Series(1.0, pd.MultiIndex.from_tuples(ARCS)))
+
+
+def test_numbers_of_arcs_in_a_grid_that_is_too_large_are_a_parameter_with_a_default():
+    i, j = Index("i", range(2000)), Index("j", range(2000))
+    model = Model("network", indices=(i, j))
+    f = model.variable("f", i, j, where=[(0, 1)])
+    with pytest.raises(ModelError, match="expected every one"):
+        model.constraint("cap", f <= pd.Series({(0, 1): 3.0}))
 
 
 def test_days_are_printed_and_written_as_days(tmp_path):

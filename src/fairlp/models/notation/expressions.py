@@ -14,6 +14,7 @@ import pandas as pd
 from ...errors import ModelError, quoted
 from ..programs.program import free_name
 from .brackets import Parts, places_in
+from .combinations import listed_numbers
 from .labels import (
     Immutable,
     Index as Index,
@@ -673,14 +674,12 @@ class GroupedExpression(Immutable):
         symbol = name if is_given else free_name("group", free) if carried is None else carried
         if not isinstance(symbol, (str, Index)):
             raise ModelError(f"groups of {body} cannot be called {quoted(symbol)}; expected text")
-        groups = np.asarray(owners)
-        codes, labels = pd.factorize(groups)
+        groups = pd.Index(np.asarray(owners), tupleize_cols=False)
         to = symbol
         if not isinstance(to, Index):
-            to = Index(to, pd.Index(labels, tupleize_cols=False))
+            to = Index(to, groups.dropna().unique())
             to.__dict__["_of_groups"] = True
-        if to is symbol:
-            codes = to.labels.get_indexer(pd.Index(groups, tupleize_cols=False))
+        codes = to.labels.get_indexer(groups)
         for k in np.flatnonzero(codes < 0)[:1].tolist():
             raise ModelError(
                 f"{subject}{located(axes, [k])} is {quoted(groups[k])}, which is no {to.name}"
@@ -1094,7 +1093,7 @@ def _numbers_beside(value: Any, beside: Expression, subject: str) -> tuple[Indic
 
 
 def as_expression(
-    value: Any, beside: Expression | None = None, unbounded: float = 0.0
+    value: Any, beside: Expression | None = None, unbounded: float = math.nan
 ) -> Expression:
     """Return a number as an expression; arrays and labelled data take the indices of ``beside``.
 
@@ -1102,9 +1101,10 @@ def as_expression(
     """
     if isinstance(value, Expression):
         return value
-    if is_number(value):
+    is_endless = isinstance(value, (float, np.floating)) and value == unbounded
+    if is_number(value) and not is_endless:
         return Constant(value)
-    if isinstance(value, (np.ndarray, list, tuple)) or carries_labels(value):
+    if is_endless or isinstance(value, (np.ndarray, list, tuple)) or carries_labels(value):
         kind = type(value).__name__
         if beside is None:
             raise ModelError(
@@ -1112,8 +1112,21 @@ def as_expression(
                 "model.parameter(name, indices, values)"
             )
         subject = f"the {kind} beside {beside}"
-        axes, array = _numbers_beside(value, beside, subject)
-        return _data(value, axes, array, subject, unbounded)
+        where: Any = None
+        try:
+            axes, array = _numbers_beside(value, beside, subject)
+        except ModelError:
+            axes = beside.indices
+            where = getattr(beside, "where", None)
+            is_small = math.prod(shape_of(axes)) <= _MOST_DENSE
+            listed = where and is_small and listed_numbers(value, axes, subject)
+            if not listed or {*listed.positions} != {*where.positions} or where.indices != axes:
+                raise
+            array = np.zeros(shape_of(axes))
+            array.flat[listed.positions] = numbers_in(listed.values, (), subject, ModelError)
+        data = _data(value, axes, array, subject, unbounded)
+        vars(data)["where"] = where  # numbers of what exists are for rows of what exists
+        return data
     raise ModelError(
         f"{quoted(value)} ({type(value).__name__}) cannot stand in a formula; expected a number, "
         "labelled data or an "
@@ -1122,15 +1135,16 @@ def as_expression(
 
 
 def _data(
-    value: Any, axes: Indices, array: np.ndarray, subject: str, unbounded: float = 0.0
+    value: Any, axes: Indices, array: np.ndarray, subject: str, unbounded: float = math.nan
 ) -> Expression:
     """Return numbers as an expression, checked."""
     refused = ~(np.isfinite(array) | (array == unbounded))
     refuse(refused, array, axes, subject, "a finite number", ModelError)
     name = getattr(value, "name", None)
-    return (
-        Data(name if isinstance(name, str) else "", axes, array) if axes else Constant(array.item())
-    )
+    if not axes and array != unbounded:
+        return Constant(array.item())
+    unnamed = "" if axes else f"{array}"
+    return Data(name if isinstance(name, str) else unnamed, axes, array)
 
 
 def _factor(value: Any, beside: Expression, is_left: bool) -> Expression:

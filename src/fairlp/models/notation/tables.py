@@ -437,6 +437,7 @@ def declared(
             f"constraint {name!r} holds for each of {quoted(sorted(free))}; expected over= of these"
         )
     order = tuple(free[index.symbol] for index in order)
+    where = vars(relation.right).get("where") if where is None else where
     constraint = Constraint(
         name, relation, order, subset_of(where, order, f"constraint {name!r}"), doc, model
     )
