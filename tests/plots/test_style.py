@@ -170,6 +170,7 @@ def test_names_are_no_formulas():
         fairlp.plots.plot_comparison(fairlp.allocate_all(instance, ["drfh", "drf"])),
         fairlp.plots.plot_utilization({r"$\m$": allocation}),
         fairlp.plots.plot_queues(allocation),
+        fairlp.plots.plot_path(allocation),
         solution.plot("g").figure,
     ]
     for figure in figures:

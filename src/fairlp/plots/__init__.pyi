@@ -9,6 +9,10 @@ from .allocations import (
     plot_utilization as plot_utilization,
 )
 from .comparison import comparison_table as comparison_table
+from .steps import (
+    plot_path as plot_path,
+    plot_progressive_filling as plot_progressive_filling,
+)
 from .style import PlottingNotAvailableError as PlottingNotAvailableError
 
 __all__ = [
@@ -16,6 +20,8 @@ __all__ = [
     "comparison_table",
     "plot_allocation",
     "plot_comparison",
+    "plot_path",
+    "plot_progressive_filling",
     "plot_queues",
     "plot_shares",
     "plot_utilization",
