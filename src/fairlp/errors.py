@@ -9,13 +9,14 @@ from __future__ import annotations
 import difflib
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import wraps
 from numbers import Number
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 #: Letters of a name that are compared and suggested: how alike two are takes the square of their
@@ -53,6 +54,14 @@ class FairlpError(Exception):
 
     def __str__(self) -> str:
         return without_numpy(bounded(super().__str__()))
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows: the line that called fairlp, and the error."""
+        frames = [
+            frame for frame in traceback.walk_tb(self.__traceback__) if not _is_ours(frame[0])
+        ]
+        called = traceback.StackSummary.extract(frames[-1:])
+        return [*called.format(), *traceback.format_exception_only(self)]
 
 
 def bounded(message: str, most: int = MOST_LETTERS) -> str:
@@ -181,10 +190,14 @@ def warn_once(warning: FairlpWarning, stacklevel: int) -> None:
         warnings.warn(warning, stacklevel=stacklevel + 1)
 
 
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith(("fairlp.", "fairlp_"))
+
+
 def warn_caller(message: str) -> None:
     """Warn, with a `FairlpWarning` of the line that calls fairlp, however deep it is called."""
     depth = 2
-    while sys._getframe(depth).f_globals.get("__name__", "").startswith(("fairlp.", "fairlp_")):
+    while _is_ours(sys._getframe(depth)):
         depth += 1
     warnings.warn(message, FairlpWarning, stacklevel=depth + 1)
 
@@ -258,7 +271,7 @@ def quoted(value: Any) -> str:
         # the item of a long double is one, too
         return str(value) if type(number) is type(value) else quoted(number)
     if isinstance(shape, tuple):
-        kind = "array" if type(value).__name__ == "ndarray" else type(value).__name__
+        kind = type(value).__name__.removeprefix("nd")
         return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind} of shape {shape}"
     if type(value) in (tuple, list):
         entries = [quoted(entry) for entry in value[:_FEW]] + ["…"] * (len(value) > _FEW)

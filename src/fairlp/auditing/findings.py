@@ -20,7 +20,7 @@ from ..mechanisms.mechanism import Division, run
 from ..mechanisms.table import find_defined
 from ..models.instances.instance import Instance
 from ..models.instances.requests import entitlements
-from ..models.programs.solution_views import whole_table
+from ..models.programs.views import whole_table
 from ..tolerances import AUDIT
 
 __all__ = ["NOTHING_TO_CHECK"]

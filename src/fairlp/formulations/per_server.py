@@ -40,24 +40,17 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
         return _theorem_2(instance, support)
     n = instance.users
     i = instance.servers
-    runnable = runnable_users(instance, instance.gamma() > 0)
+    gamma = _possible(instance)
+    runs = gamma > 0
+    runnable = runs.any(axis=1)
     model = Model("PS-DSF (time)", f"{SOURCE}, Theorem 2 as an Eisenberg–Gale program", (n, i))
-    gamma = instance.gamma()
     share = time_shares(model, instance, gamma)
     phi = model.parameter("phi", n, np.where(runnable, instance.user_weights, 0.0), "weight of n")
-    x = model.variable(
-        "x",
-        n,
-        i,
-        where=where_runs(model, instance, (gamma > 0) & runnable[:, None]),
-        doc="tasks of n on i",
-    )
+    x = model.variable("x", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     some = model.subset("A", n, runnable, "n has tasks, and a server where it can run")
     total = model.variable("X", n, where=some, doc="tasks of n")
     model.constraint("total", total <= x.sum(i), where=some)
-    model.constraint(
-        "time", (share * x).sum(n) <= 1, where=((gamma > 0) & runnable[:, None]).any(axis=0)
-    )
+    model.constraint("time", (share * x).sum(n) <= 1, where=runs.any(axis=0))
     task_limits(model, instance, x.sum(i), users=runnable)
     model.define("tasks", x)
     model.maximize((phi * log(total)).sum(n))
@@ -68,8 +61,7 @@ def _theorem_2(instance: Instance, support: Any) -> Model:
     """Theorem 2: all time is used, and every user of a server has the lowest level there."""
     n = instance.users
     i = instance.servers
-    can_run = runnable_users(instance, instance.gamma() > 0)
-    gamma = np.where(can_run[:, None], instance.gamma(), 0.0)
+    gamma = _possible(instance)
     model = Model("PS-DSF (time), Theorem 2", f"{SOURCE}, Theorem 2", (n, i))
     runs = gamma > 0
     share = time_shares(model, instance, gamma)
@@ -78,7 +70,7 @@ def _theorem_2(instance: Instance, support: Any) -> Model:
     )
     x = model.variable("x", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     low = model.variable("L", i, doc="level of those who use i")
-    if np.isfinite(instance.task_limits[can_run]).any():
+    if np.isfinite(instance.task_limits[gamma.any(axis=1)]).any():
         raise InstanceError(
             "Theorem 2 knows no task limits; the market (without theorem and support) does"
         )
@@ -127,8 +119,7 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
     n = instance.users
     i = instance.servers
     r = instance.resources
-    can_run = runnable_users(instance, instance.gamma() > 0)
-    gamma = np.where(can_run[:, None], instance.gamma(), 0.0)
+    gamma = _possible(instance)
     runs = gamma > 0
     needs = server_needs(instance, gamma)
     demanded = runs[:, :, None] & (needs > 0)
@@ -172,7 +163,7 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
         z = model.variable("z", i, r, where=used, binary=True, doc="1: r is saturated on i")
         model.constraint("saturated", (d * x).sum(n) >= c * z, where=used)
         model.constraint("only_saturated", b <= z, where=uses)
-        finite = np.isfinite(instance.task_limits) & can_run
+        finite = np.isfinite(instance.task_limits) & gamma.any(axis=1)
         if finite.any():
             limit = np.where(finite, instance.task_limits, 0.0)
             t = model.parameter("T", n, limit, "tasks that n has")
@@ -212,7 +203,7 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     n = instance.users
     i = instance.servers
     r = instance.resources
-    gamma = np.where(runnable_users(instance, instance.gamma() > 0)[:, None], instance.gamma(), 0.0)
+    gamma = _possible(instance)
     runs = gamma > 0
     model = Model(f"could {user} gain?", f"{SOURCE}, Definition 5", (n, i, r))
     levels = tasks.sum(axis=1)[:, None] * _levels(instance, gamma)
@@ -240,6 +231,12 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     model.define("tasks", y)
     model.maximize((selected * y).sum(n, i))
     return model
+
+
+def _possible(instance: Instance) -> np.ndarray:
+    """Return the tasks γ[n,i] that n could run alone on i; 0 of users who can run nothing."""
+    gamma = instance.gamma()
+    return np.where(runnable_users(instance, gamma > 0)[:, None], gamma, 0.0)
 
 
 def _levels(instance: Instance, gamma: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ the papers.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -110,7 +110,7 @@ def task_limits(
     meaning: str = "tasks that n has",
     *,
     unit: np.ndarray | float = 1.0,
-    users: np.ndarray | bool = True,
+    users: Any = True,
 ) -> None:
     """Add the rows ``limit`` of users with task limits: ``total`` ≤ T[n], in units of ``unit``."""
     finite = np.isfinite(instance.task_limits) & users

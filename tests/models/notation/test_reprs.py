@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
+from html import escape
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -89,6 +92,37 @@ def test_a_solution_as_html_is_escaped_and_says_what_there_is():
     assert (
         "infeasible" in infeasible_model.solve()._repr_html_()
         and "<table" not in infeasible_model.solve()._repr_html_()
+    )
+
+
+def test_numbers_by_name_a_certificate_and_a_leximin_as_html():
+    solution = model().solve()
+    values = solution.values._repr_html_()
+    duals = model().relax_integrality().solve().duals._repr_html_()
+    assert solution._repr_html_().endswith(values)
+    for name in ("t", "g", "y", "b"):
+        assert name in values
+    assert values.count("<table") == 4 and "&lt;b&gt;" in values and "<b>" not in values
+    assert duals.count("<table") == 2 and "capacity" in duals
+    certificate = solution.verify()
+    assert certificate._repr_html_() == f"<p>{escape(str(certificate))}</p>"
+    leximin = fairlp.leximin(fairlp.formulate(fairlp.examples.ghodsi(), "drfh"))
+    page = leximin._repr_html_()
+    assert page.startswith(f"<p>{escape(repr(leximin))}</p><table") and page.count("<tr") == 4
+
+
+def test_ipython_shows_the_line_that_called_fairlp_and_the_error():
+    shell = pytest.importorskip("IPython").core.interactiveshell.InteractiveShell()
+    with redirect_stdout(StringIO()) as shown:
+        shell.run_cell(
+            "import fairlp\ndef ask():\n    fairlp.allocate(fairlp.examples.ghodsi(), 'drg')\n"
+        )
+        shell.run_cell("ask()")
+    lines = shown.getvalue().strip().splitlines()
+    assert [line for line in lines if line.lstrip().startswith("File ")] == lines[:1]
+    assert lines[1].strip() == "fairlp.allocate(fairlp.examples.ghodsi(), 'drg')"
+    assert lines[-1] == (
+        "fairlp.errors.UnknownNameError: no mechanism is called 'drg'; did you mean 'drf'?"
     )
 
 

@@ -25,7 +25,7 @@ from ..notation.labels import (
     require_labels,
     require_text,
 )
-from ..programs.solution_views import table
+from ..programs.views import table
 from . import checks
 from .arithmetic import effort, tasks_alone
 from .conditions import Columns, evaluate

@@ -1101,7 +1101,7 @@ def as_expression(
     """
     if isinstance(value, Expression):
         return value
-    is_endless = isinstance(value, (float, np.floating)) and value == unbounded
+    is_endless = isinstance(value, float) and value == unbounded
     if is_number(value) and not is_endless:
         return Constant(value)
     if is_endless or isinstance(value, (np.ndarray, list, tuple)) or carries_labels(value):

@@ -1000,7 +1000,7 @@ def _remedy(labels: Any) -> str:
 def few(names: Iterable[Any]) -> str:
     """Return the first names of an index, in quotes."""
     labels = list(names)
-    shown = ", ".join(quoted(label) for label in labels[:4])
+    shown = ", ".join(map(quoted, labels[:4]))
     return shown + (", …" if len(labels) > 4 else "")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from math import fsum
 from typing import NamedTuple
 
@@ -119,6 +120,9 @@ class Certificate:
         if self.is_optimal:
             return f"optimal, proved ({self})"
         return f"{'not proved optimal' if self.is_feasible else 'not feasible'}: {self}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self))}</p>"
 
     def __str__(self) -> str:
         primal = f"primal residual {figure(self.primal_residual)}"

@@ -16,7 +16,7 @@ from ...errors import FileFormatError, ModelError, UnknownNameError, nearest
 from ...keywords import lists
 from ...tolerances import WHOLE
 from .options import SolveOptions, WriteOptions
-from .views import NamedView
+from .views import NamedView, html_of_values
 from .writers import format_of, write
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ class BlockView(NamedView[Any]):
 
     def __repr__(self) -> str:
         return "\n".join(f"{name}:\n{self[name]}" for name in self)
+
+    def _repr_html_(self) -> str:
+        return html_of_values(self)
 
 
 def free_name(name: str, used_names: Container[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,8 +14,9 @@ from ...errors import Hinted, NoSolutionError, quoted, require_known
 from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
 from .options import Options
 from .program import BlockView, Program, tidy
-from .solution_views import html_of, to_xarray
+from .solution_views import to_xarray
 from .status import HOPELESS, Point, Status, Termination
+from .views import html_of_values
 
 #: What to do for duals and ranges of a program with integers.
 RELAX = "with integers there are none; solve model.relax_integrality(), or program.relaxed()"
@@ -664,8 +666,8 @@ class Solution(Hinted):
         return to_xarray(self)
 
     def _repr_html_(self) -> str:
-
-        return html_of(self)
+        values = "" if self.x is None else html_of_values(self.values)
+        return f"<p>{escape(repr(self))}</p><p>{escape(str(self.status))}</p>{values}"
 
     def __repr__(self) -> str:
         value = f", objective {self.objective:.10g}" if self.x is not None else ""

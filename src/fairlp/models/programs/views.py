@@ -1,9 +1,13 @@
-"""What has a name, by name: the tables of a model, and the values and duals of a solution."""
+"""What has a name, by name: the tables of a model, values and duals of a solution; also as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from html import escape
 from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
 
 from ...errors import Hinted, quoted, require_known
 
@@ -76,3 +80,38 @@ class NamedView(Hinted, Mapping[str, _Value]):
     def _ipython_key_completions_(self) -> list[str]:
         """Return the names, which IPython completes in brackets."""
         return list(self)
+
+
+#: Rows and columns of a table that are shown; the rest is told by an ellipsis.
+_MOST_ROWS = 20
+_MOST_COLUMNS = 12
+
+
+def html_of_values(values: Mapping[str, Any]) -> str:
+    """Return numbers by name as HTML: first those without an index, in one table."""
+    single = {name: number for name, number in values.items() if np.isscalar(number)}
+    first = table(pd.DataFrame({"value": single})) if single else ""
+    return first + "".join(
+        f"<p>{escape(name)}</p>{table(pd.DataFrame(values[name]))}"
+        for name in values
+        if name not in single
+    )
+
+
+def table(frame: pd.DataFrame) -> str:
+    """Return a frame of numbers as HTML, the first and last of its rows and columns."""
+    return str(
+        frame.to_html(
+            escape=True,
+            float_format=lambda value: f"{value:.6g}",
+            max_rows=_MOST_ROWS,
+            max_cols=_MOST_COLUMNS,
+            na_rep="",
+        )
+    )
+
+
+def whole_table(frame: pd.DataFrame) -> str:
+    """Return a frame of words as HTML; no cell is cut off."""
+    with pd.option_context("display.max_colwidth", None):
+        return str(frame.to_html(escape=True, float_format=lambda value: f"{value:.6g}", na_rep=""))

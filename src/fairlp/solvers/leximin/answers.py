@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...models.programs.program import BlockView, Program
 from ...models.programs.proof import Proof
 from ...models.programs.sizes import reach_of
 from ...models.programs.solution import Solution
+from ...models.programs.views import table
 from ...tolerances import ACCEPTED, AGREEMENT, BLOCKED_PRICE, LEVEL_ROUNDING, ROUNDING
 from .exact import ServersInRationals
 from .level_errors import LevelErrors, error_at_prices, program_error
@@ -396,6 +398,9 @@ class LeximinSolution:
         differences = np.maximum(abs(levels - expected) - self._rounding, 0.0) / size
         differences[size <= self._zero] = 0.0
         return np.asarray(differences)
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{table(self.levels.to_frame())}"
 
     def __repr__(self) -> str:
         return (
