@@ -28,6 +28,21 @@ from fairlp import plots
 cluster = fairlp.examples.load("wang-figure-4")
 plots.plot_utilization(fairlp.allocate_all(cluster, ["drfh", "naive-drf"]))
 """,
+    "Task by task": """
+import fairlp
+from fairlp import plots
+
+plots.plot_progressive_filling(fairlp.examples.ghodsi())
+""",
+    "Round by round": """
+import fairlp
+from fairlp import plots
+
+cluster = fairlp.Instance.from_arrays(
+    [[1, 0], [1, 2], [0, 1]], [[9, 30], [4, 0]], users=["ann", "bob", "cat"]
+)
+plots.plot_path(fairlp.leximin(fairlp.formulate(cluster, "drfh")))
+""",
     "Efficiency against fairness": """
 import fairlp
 import fairlp_research

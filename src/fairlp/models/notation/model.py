@@ -229,7 +229,8 @@ class Declarations(Tables):
         name : str
         relation : Relation
             ``left <= right``, ``left >= right``, ``left == right``, or ``expression.between(low,
-            high)``.
+            high)``. A row whose limit is infinite does not bind. Beside a variable with a mask may
+            stand labelled numbers of just the elements that exist: the rows are those of them.
         over : Index or tuple of Index, optional
             Order of the rows; the default is the model's order of indices.
         where : array_like of bool, list or table of combinations, or Subset, optional
