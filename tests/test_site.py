@@ -15,7 +15,17 @@ import fairlp_clusters
 import fairlp_research
 
 DOCS = Path(__file__).parents[1] / "docs"
-SECTIONS = ("index", "learn", "do", "understand", "look-up", "develop", "research", "clusters")
+SECTIONS = (
+    "index",
+    "learn",
+    "notebooks",
+    "do",
+    "understand",
+    "look-up",
+    "develop",
+    "research",
+    "clusters",
+)
 
 
 def entries(page):
@@ -49,7 +59,7 @@ def test_every_page_stands_in_one_section():
 
 
 def test_every_notebook_is_a_lesson():
-    lessons = [Path(entry).name for entry in entries("learn") if entry.startswith("generated/")]
+    lessons = [Path(entry).name for entry in entries("notebooks") if entry.startswith("generated/")]
     assert lessons == sorted(path.stem for path in (DOCS.parent / "notebooks").glob("*.ipynb"))
 
 
