@@ -32,7 +32,6 @@ OPEN = {
     "function fairlp.mechanisms.run": "those of fairlp.allocate",
     "function fairlp.plots.style.image": "those of matplotlib's savefig",
     ".of_margin": "the fields of a finding",
-    ".extend": "the names of a model's parameters and variables",
     ".start": "the fields of a user's own path",
     ".derived": "the fields of an instance, unchecked",
     ".replace": "the fields of a program",

@@ -18,7 +18,8 @@ from fairlp import Instance
 from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.table import find
 from fairlp.models.programs.proof import Proof
-from fairlp.solvers.leximin.exact_faces import leximin_on_faces, suits_faces
+from fairlp.solvers.leximin.exact_faces import leximin_on_faces
+from fairlp.solvers.leximin.leximin import suits_faces
 from fairlp.solvers.leximin.whole_numbers import PLACES, ExactMatrix, solved
 from fairlp_research.library.numerics import shaped
 from profiles import many

@@ -30,8 +30,9 @@ from ...models.programs.proof import Proof
 from ...models.trees.tree import rational_tree
 from ...models.trees.tree_path import first_path
 from ...solvers.leximin.exact import exact_leximin
-from ...solvers.leximin.exact_faces import leximin_on_faces, suits_faces
+from ...solvers.leximin.exact_faces import leximin_on_faces
 from ...solvers.leximin.level_errors import first_order
+from ...solvers.leximin.leximin import suits_faces
 from ...tolerances import ACCEPTED, NOISE, NOISE_COEFFICIENT
 from ..mechanism import Mechanism, MethodCall, TasksResult
 from .methods import count_of, of_exact_levels, past_of

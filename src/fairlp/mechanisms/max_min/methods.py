@@ -30,8 +30,14 @@ from ...models.programs.proof import Proof
 from ...models.trees.guarantees import floors
 from ...models.trees.tree_path import FirstPath
 from ...solvers.interior_point import INTERIOR
-from ...solvers.leximin.exact_faces import leximin_on_faces, suits_faces
-from ...solvers.leximin.leximin import LeximinResult, climb, leximin, rounds_frame
+from ...solvers.leximin.exact_faces import leximin_on_faces
+from ...solvers.leximin.leximin import (
+    LeximinResult,
+    climb,
+    leximin,
+    rounds_frame,
+    suits_faces,
+)
 from ...tolerances import AGREEMENT, ROUNDING
 from ..allocation import within_capacity
 from ..mechanism import Method, MethodCall, MethodResult, TasksResult, through

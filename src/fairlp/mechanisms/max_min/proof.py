@@ -33,7 +33,8 @@ from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.proof import ExactProof, Proof
 from ...models.trees.guarantees import floors as floors_of_guarantees
-from ...solvers.leximin.exact_faces import leximin_on_faces, suits_faces
+from ...solvers.leximin.exact_faces import leximin_on_faces
+from ...solvers.leximin.leximin import suits_faces
 from ...solvers.leximin.programs import RoundPrices, prices_of, prices_of_caps
 from ...tolerances import ACCEPTED, AGREEMENT, AUDIT, LEAST_PROVED, ROUNDING
 from ..allocation import Allocation

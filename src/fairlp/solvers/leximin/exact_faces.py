@@ -45,10 +45,6 @@ from .whole_numbers import ENTRY_PLACES, FINEST, PLACES, ExactMatrix, solved, to
 _ZERO = 1 << (PLACES - EXACT_ZERO_PLACES)
 #: Steps of the simplex method in one attempt, for each row.
 _STEPS = 20
-#: The part of all pairs of a user and a server up to which a program is sparse.
-_SPARSE = 0.15
-#: More pairs take too long in whole numbers.
-_MOST_PAIRS = 50_000
 #: Attempts in a round, each from where the last one ended.
 _ATTEMPTS = 3
 #: What t is worth: HiGHS's tolerance of prices is absolute.
@@ -349,14 +345,6 @@ class _Rounds:
         amounts = to_floats(np.maximum(self.last.amounts[self.n_rows :], 0))
         tasks[self.user, self.server] = amounts * self.task_unit[self.user]
         return tasks
-
-
-def suits_faces(instance: Instance) -> bool:
-    """Return whether users have no limits, and may run on so few servers that faces are quick."""
-    runs = instance.runnable()
-    is_limited = np.isfinite(instance.task_limits).any() or instance.has_queues
-    is_sparse = runs.mean() <= _SPARSE and runs.sum() <= _MOST_PAIRS
-    return bool(is_sparse and not is_limited and not instance.has_rates)
 
 
 def leximin_on_faces(

@@ -55,6 +55,12 @@ TasksAtLevel1 = Callable[[Instance], np.ndarray]
 Placement = Callable[[Instance, np.ndarray], np.ndarray | None]
 
 
+#: The part of all pairs of a user and a server up to which a program is sparse.
+_SPARSE = 0.15
+#: More pairs take too long in whole numbers.
+_MOST_PAIRS = 50_000
+
+
 @dataclass(frozen=True)
 class RiseOptions:
     """What is known of a model beside its path: which bounds there are, and how tasks are placed.
@@ -147,6 +153,14 @@ class LeximinResult:
             "rounds": round_seconds - solve_seconds,
             "read": perf_counter() - stop,
         }
+
+
+def suits_faces(instance: Instance) -> bool:
+    """Return whether users have no limits, and may run on so few servers that faces are quick."""
+    runs = instance.runnable()
+    is_limited = np.isfinite(instance.task_limits).any() or instance.has_queues
+    is_sparse = runs.mean() <= _SPARSE and runs.sum() <= _MOST_PAIRS
+    return bool(is_sparse and not is_limited and not instance.has_rates)
 
 
 def rounds_frame(history: History, columns: dict[str, list[Any]]) -> pd.DataFrame:
