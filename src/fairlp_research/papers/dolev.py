@@ -413,7 +413,8 @@ _AXES = ("x1 [fraction of the request]", "x2 [fraction of the request]")
 def _level_sets(levels: Sequence[float]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return points of the boundary of Fig. 3; for each level, how near to them f = t is."""
     rows = with_dummies(_figure_3())
-    angles = np.linspace(0, np.pi / 2, 91)
+    corners = np.arctan([1 / 2, 5 / 4])
+    angles = np.sort([*np.linspace(0, np.pi / 2, 90), *corners])
     directions = np.array([np.cos(angles), np.sin(angles)])
     boundary = directions / (directions.T @ rows).max(axis=1)
     fractions = np.linspace(0, 1, 4001)[1:-1]

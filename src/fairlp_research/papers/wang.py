@@ -675,7 +675,11 @@ def figure_7(run: Run) -> ItemAnswer:
         "7",
         line("users", users["slots"], users["best-fit"], points=True),
         ("under Slots", "under Best-Fit"),
-        line(f"all under Best-Fit only: paper 20 %, ours {only:.0%}", (0, 1), (1, 1)),
+        line(
+            f"all tasks under Best-Fit only: paper 20% of the users, ours {only:.0%}",
+            (0, 1),
+            (1, 1),
+        ),
     )
     size = _size(run)
     return ItemAnswer(Agreement.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=size, chart=chart)
@@ -706,7 +710,7 @@ def figure_8(run: Run) -> ItemAnswer:
         "8",
         line("users", users["dedicated"], users["shared"], points=True),
         ("in a cloud of their own", "in the shared cloud"),
-        line(f"as many; below it: paper 2 %, ours {fewer:.1%}", (0, 1), (0, 1)),
+        line(f"as many in both; below it: paper 2% of the users, ours {fewer:.1%}", (0, 1), (0, 1)),
     )
     size = _size(run)
     return ItemAnswer(Agreement.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=size, chart=chart)

@@ -81,6 +81,8 @@ def test_level_sets_have_their_level_and_lie_within_the_boundary():
     lines = lines_of("004 Figure 6")
     boundary = lines["t → ∞: the boundary of D"]
     assert (boundary @ requests).max(axis=1) == pytest.approx(1)
+    for corner in ([0, 1], [2 / 3, 5 / 6], [1, 1 / 2], [1, 0]):
+        assert abs(boundary - corner).max(axis=1).min() < 1e-9
     for level in (0.5, 1, 2, 4):
         points = lines[f"t = {level:g}"]
         f = -np.log(1 - points @ requests).sum(axis=1)
@@ -95,7 +97,7 @@ def test_a_dot_is_a_user_and_the_percentage_counts_them(key):
     (label,) = lines
     counted = ((up == 1) & (right < 1)) if key.endswith("7") else up < right
     assert f"ours {100 * counted.mean():.2g}" in label
-    assert ("paper 20 %" if key.endswith("7") else "paper 2 %") in label
+    assert ("paper 20% of" if key.endswith("7") else "paper 2% of") in label
 
 
 def test_figures_are_one_below_the_other_and_survive_json():
