@@ -40,6 +40,14 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 templates_path = ["site/templates"]
+# every reference to a name resolves, but for types in words ("Series", "optional"), bases that are not
+# public, and errors without a page
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:class", ".*"),
+    ("py:obj", r"fairlp\.registry\.T"),
+    ("py:exc", "NoProgressError|ReportNotAvailableError"),
+]
 
 html_theme = "furo"
 pygments_dark_style = "github-dark"

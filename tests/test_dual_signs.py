@@ -89,8 +89,19 @@ def cvxpy_dual(sense, relation, slope):
     return float(row.dual_value)
 
 
+def gurobipy_dual(sense, relation, slope):
+    gp = pytest.importorskip("gurobipy")
+    model = gp.Model()
+    x = model.addVar()
+    row = model.addConstr(RELATIONS[relation](1 * x, 2))
+    model.setObjective(slope * x, {"minimize": 1, "maximize": -1}[sense])
+    model.optimize()
+    return row.Pi
+
+
 DUALS = {
     "fairlp": fairlp_dual,
+    "gurobipy": gurobipy_dual,
     "linopy": linopy_dual,
     "Pyomo": pyomo_dual,
     "PuLP with CBC": lambda *row: pulp_dual(*row, "CBC"),

@@ -22,6 +22,7 @@ from paths import DOCS, ROOT
 PAGES = [
     "networks.md",
     "column-generation.md",
+    "decomposition.md",
     "concave-levels.md",
     "rolling-horizon.md",
     "squares-and-norms.md",

@@ -15,7 +15,17 @@ import fairlp_clusters
 import fairlp_research
 
 DOCS = Path(__file__).parents[1] / "docs"
-SECTIONS = ("index", "learn", "do", "understand", "look-up", "develop", "research", "clusters")
+SECTIONS = (
+    "index",
+    "learn",
+    "notebooks",
+    "do",
+    "understand",
+    "look-up",
+    "develop",
+    "research",
+    "clusters",
+)
 
 
 def entries(page):
@@ -49,7 +59,7 @@ def test_every_page_stands_in_one_section():
 
 
 def test_every_notebook_is_a_lesson():
-    lessons = [Path(entry).name for entry in entries("learn") if entry.startswith("generated/")]
+    lessons = [Path(entry).name for entry in entries("notebooks") if entry.startswith("generated/")]
     assert lessons == sorted(path.stem for path in (DOCS.parent / "notebooks").glob("*.ipynb"))
 
 
@@ -76,6 +86,22 @@ def test_tables_have_every_mechanism_and_back_end(site, tmp_path):
     )
     assert re.findall(r"^## (\S+)$", mechanisms, re.MULTILINE) == list(fairlp.mechanisms().index)
     assert re.findall(r"^\| `([^`]+)` \|", back_ends, re.MULTILINE) == list(fairlp.solvers().index)
+
+
+def test_the_site_shows_the_ledger_by_paper_and_leaves_out_nothing(site, tmp_path):
+    import ledger_pages
+
+    page = ledger_pages.LEDGER.read_text(encoding="utf-8")
+    ledger_pages.write_ledger(tmp_path)
+    shown = ledger_pages.summary(page)
+    papers = re.findall(r"^## (\d{3}): ", page, re.MULTILINE)
+    assert re.findall(r"^generated/ledger/(\d{3})$", shown, re.MULTILINE) == papers
+    pages = [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.md")]
+    lines = [line for line in page.splitlines() if line.startswith(("| ", "* **", "  "))]
+    written = set("\n".join([shown, *pages]).splitlines())
+    lost = [line for line in lines if line not in written]
+    assert len(lost) == 1 + len(papers)  # the row of "refuted", and numbers that are links now
+    assert len(shown.split()) < 500
 
 
 def front_page(k):

@@ -1,4 +1,4 @@
-"""The exact leximin beside what approximates it: traffic on real networks, jobs of Gavel (docs/races.md).
+"""The exact leximin beside what approximates it: traffic on real networks, jobs of Gavel (docs/measured.md).
 
     python benchmarks/research/approximations.py [traffic] [jobs] [--danna] [--figure FILE]
 

@@ -1,7 +1,7 @@
 """Pages that are made from the code when the site is built, so that they cannot differ from it.
 
 Into ``docs/generated``: the notebooks, a page for every public name, the commands, the tables of
-mechanisms and of back ends, the gallery, the changelog, and the bibliography.
+mechanisms and of back ends, the ledger by paper, the gallery, the changelog, and the bibliography.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from command_reference import write_commands
 from gallery import write_gallery
+from ledger_pages import summary, write_ledger
 from public_names import write_api
 from reference_tables import write_tables
 
@@ -53,6 +54,7 @@ def write_all(app: object) -> None:
     write_api(TARGET / "api")
     write_commands(TARGET / "commands.md")
     write_tables(TARGET)
+    write_ledger(TARGET / "ledger")
     write_gallery(TARGET / "gallery")
     write_changelog(TARGET / "changelog.md")
 
@@ -61,6 +63,8 @@ def move_links(app: object, name: str, source: list[str]) -> None:
     """Let links of pages of docs/ lead to what lies elsewhere on the site."""
     if name.startswith("generated"):
         return
+    if name == "ledger":
+        source[0] = summary(source[0])
     for pattern, by in MOVED:
         source[0] = pattern.sub(by, source[0])
 

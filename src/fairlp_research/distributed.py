@@ -223,7 +223,7 @@ class Network:
 
 
 # Users who come and go: servers keep PS-DSF up, beside mechanisms solved anew
-# (``fairlp.per_server.track``).
+# (``track``).
 
 #: One interval of absence, or several: [from, to) in seconds.
 Absence = tuple[float, float] | Sequence[tuple[float, float]]

@@ -508,7 +508,7 @@ def count_broken(
 
     They meet the condition under which the property is promised, and those of which there is
     nothing to check, or for which the mechanism is not defined, do not count. Those on which it
-    fails are counted by themselves. Where the property is one of :data:`CONTROLLED`, the instances
+    fails are counted by themselves. Where the property is one of ``CONTROLLED``, the instances
     that ship on which others break it are audited first; only those that break it count.
     """
     rng = np.random.default_rng(seed)

@@ -1,7 +1,7 @@
 """Max-min fairness over a feasible region as a linear program: one formulation for every Γ.
 
 Each function returns the first round of the leximin: maximise the smallest level t. The rounds that
-follow (:mod:`fairlp.solvers.leximin.rounds`) change bounds and coefficients of this same model. The
+follow (``fairlp.solvers.leximin``) change bounds and coefficients of this same model. The
 rows ``fairness``, its levels, are inequalities, which have the same optimum as the papers'
 equalities and stay right when a user cannot follow the others (zero demands, task limits, placement
 constraints). Where the past counts (``past``, b[n]), the levels are b[n] + x[n]/(φ[n]Γ[n]).

@@ -33,7 +33,7 @@ __all__ = [
 
 
 def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray:
-    """Return the users who can run anything: :meth:`Instance.runnable_users`."""
+    """Return the users who can run anything: :meth:`fairlp.Instance.runnable_users`."""
     return instance.runnable_users(runs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 
@@ -23,6 +24,7 @@ from .verdicts import (
     Line,
     beside,
     in_words,
+    line,
     named,
     on_instance,
     picture,
@@ -317,29 +319,24 @@ def figure_3(run: Run) -> ItemAnswer:
 
 @PAPER.item("Figure 4", "Smooth curves inside the region that come ever closer to its boundary")
 def figure_4(run: Run) -> ItemAnswer:
-    """Points of level f = t in random directions, for growing t."""
-    instance = _figure_3()
-    angles = np.linspace(0.05, np.pi / 2 - 0.05, 40)
-    directions = np.column_stack([np.cos(angles), np.sin(angles)])
-    rows = with_dummies(instance)
-    edge = 1 / (directions @ rows).max(axis=1)
-    fractions = np.linspace(0, 1, 4001)[1:-1]
-    reach = []
-    for level in (2, 4, 8, 16):
-        inside = []
-        for direction, edge_point in zip(directions, edge, strict=True):
-            usage = np.outer(fractions * edge_point, direction @ rows)
-            f = -np.log(1 - usage).sum(axis=1)
-            position = int(np.searchsorted(f, level))
-            last = len(fractions) - 1
-            inside.append(fractions[min(position, last)])
-        reach.append(np.array(inside))
+    """Points of level f = t in all directions, for growing t."""
+    levels = (2, 4, 8, 16)
+    boundary, reach = _level_sets(levels)
     checks = {
         "all inside": all((fractions_reached < 1).all() for fractions_reached in reach),
         "growing with t": all((a <= b).all() for a, b in pairwise(reach)),
         "close to the boundary at t = 16": reach[-1].min() > 0.99,
     }
-    return picture(checks)
+    chart = Chart(
+        "Dolev et al., Fig. 4: the boundary of D, rounded",
+        *_AXES,
+        (
+            line("boundary of D", *boundary),
+            *_curves(levels, boundary, reach),
+            line("paper: (⅔, 11/12) is outside", [2 / 3], [11 / 12], printed=True),
+        ),
+    )
+    return picture(checks, chart=chart)
 
 
 @PAPER.item(
@@ -359,13 +356,11 @@ def figure_5(run: Run) -> ItemAnswer:
         "0.7 and 0.3: user 1": 1,
     }
     lines = (
-        Line("the resource is used up", (0.5, 1.0), (1.0, 0.5)),
-        Line("ours, e1 = 0.2 … 0.8", x1, x2),
-        Line("paper, e = (0.4, 0.6)", (0.6,), (0.9,), printed=True),
+        line("the resource is used up", (0.5, 1), (1, 0.5)),
+        line("ours, e1 = 0.2 … 0.8", x1, x2),
+        line("paper, e = (0.4, 0.6)", [0.6], [0.9], printed=True),
     )
-    chart = Chart(
-        "Dolev et al., Fig. 5: both ask for ⅔", "x1 [fraction of the request]", "x2", lines
-    )
+    chart = Chart("Dolev et al., Fig. 5: both ask for ⅔", *_AXES, lines)
     return beside(printed, [*x[0.4], x[0.3][1], x[0.7][0]], chart=chart)
 
 
@@ -373,11 +368,24 @@ def figure_5(run: Run) -> ItemAnswer:
 def figure_6(run: Run) -> ItemAnswer:
     """F along the paper's curve."""
     path = curve(_figure_3(), points=60)
+    levels = (0.5, 1, 2, 4)
+    boundary, reach = _level_sets(levels)
+    chart = Chart(
+        "Dolev et al., Fig. 6: level sets f = t",
+        *_AXES,
+        (
+            line("t → ∞: the boundary of D", *boundary),
+            *_curves(levels, boundary, reach),
+            line("the paper's curve x(t), ours", *path.x.T),
+            line("paper: x(0) = 0 (Remark 4)", [0], [0], printed=True),
+        ),
+    )
     return picture(
         {
             "f grows along the curve": (np.diff(path.level) > 0).all(),
             "the curve stays inside": (path.slack >= 0).all(),
-        }
+        },
+        chart=chart,
     )
 
 
@@ -396,6 +404,40 @@ def _one_resource() -> Instance:
 def _figure_3() -> Instance:
     """Return the two users and three resources of Figs. 3, 4 and 6, entitled alike."""
     return examples.requests([[1 / 4, 2 / 3, 1], [1, 2 / 3, 0]], [0.5, 0.5])
+
+
+#: The axes of Figs. 4 to 6.
+_AXES = ("x1 [fraction of the request]", "x2 [fraction of the request]")
+
+
+def _level_sets(levels: Sequence[float]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return points of the boundary of Fig. 3; for each level, how near to them f = t is."""
+    rows = with_dummies(_figure_3())
+    corners = np.arctan([1 / 2, 5 / 4])
+    angles = np.sort([*np.linspace(0, np.pi / 2, 90), *corners])
+    directions = np.array([np.cos(angles), np.sin(angles)])
+    boundary = directions / (directions.T @ rows).max(axis=1)
+    fractions = np.linspace(0, 1, 4001)[1:-1]
+    reach = []
+    for level in levels:
+        inside = []
+        for point in boundary.T:
+            f = -np.log(1 - np.outer(fractions, point @ rows)).sum(axis=1)
+            position = int(np.searchsorted(f, level))
+            last = len(fractions) - 1
+            inside.append(fractions[min(position, last)])
+        reach.append(np.array(inside))
+    return boundary, reach
+
+
+def _curves(
+    levels: Sequence[float], boundary: np.ndarray, reach: Sequence[np.ndarray]
+) -> list[Line]:
+    """Return the curves f = t inside Fig. 3."""
+    return [
+        line(f"t = {level:g}", *(boundary * fractions))
+        for level, fractions in zip(levels, reach, strict=True)
+    ]
 
 
 def tasks_of_fractions(instance: Instance, fractions: np.ndarray) -> np.ndarray:

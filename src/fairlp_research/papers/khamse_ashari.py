@@ -30,11 +30,11 @@ from .verdicts import (
     Agreement,
     Chart,
     ItemAnswer,
-    Line,
     Number,
     beside,
     compare,
     in_words,
+    line,
     named,
     on_instance,
     pairs,
@@ -454,20 +454,18 @@ def figure_6(run: Run) -> ItemAnswer:
         for when in windows
     }
     checks["converged within 2 s"] = (tracked.changes["seconds"] <= 2).all()
-    lines = tuple(
-        Line(
-            f"{name}, class {server}",
-            (0.0, 1.0),
-            tuple(used[server, when, name] for when in windows),
-        )
-        for server in "CD"
-        for name in (RDM, "tsf", "c-drfh")
-    )
+    in_use = tracked.utilization
+    lines = []
+    for server in "CD":
+        panel = f"class {server}"
+        lines += [
+            line(name, in_use.index, in_use[name, server, "cpu"], panel=panel)
+            for name in (RDM, "tsf", "c-drfh")
+        ]
+        label = "paper: user 4 leaves, returns"
+        lines.append(line(label, [100, 250], [0, 0], printed=True, panel=panel))
     chart = Chart(
-        "Khamse-Ashari et al., Fig. 6: CPUs in use",
-        "0: all four users, 1: user 4 away",
-        "fraction in use",
-        lines,
+        "Khamse-Ashari et al., Fig. 6: CPUs in use", "time [s]", "fraction in use", tuple(lines)
     )
     why = (
         "it depends on a number that the paper does not print, the CPU of user 2, which Table III "

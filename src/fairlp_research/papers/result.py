@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from itertools import cycle
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
@@ -20,18 +21,26 @@ from fairlp.toolkit import home, require_form, write_text
 
 from ..files import write
 from .registry import Paper
-from .verdicts import AUDIT, Agreement, Chart, ItemAnswer, Line, Number
+from .verdicts import AUDIT, Agreement, Chart, ItemAnswer, Line, Number, line
 
 #: Version of a ledger as data.
-VERSION = 2
+VERSION = 3
 #: Columns of a printed table where no terminal says how many it has.
 _COLUMNS = 100
 #: The items of the papers that are drawn, as a command line names them.
 _WITH_FIGURE = (
     '001 "Theorem 2, worst case"',
     '002 "Figure 4"',
+    '002 "Table II"',
+    '002 "Figure 5"',
+    '002 "Figure 6a"',
+    '002 "Figure 6b"',
+    '002 "Figure 7"',
+    '002 "Figure 8"',
     '003 "Figure 6"',
+    '004 "Figure 4"',
     '004 "Figure 5"',
+    '004 "Figure 6"',
 )
 
 
@@ -263,10 +272,12 @@ class Ledger:
             )
         width, height = _CHART_SIZE
         figure = style.new_figure(width, height * len(charts))
-        all_axes = figure.subplots(len(charts), squeeze=False).ravel()
-        for axis, chart in zip(all_axes, charts, strict=True):
-            draw_chart(axis, chart)
+        parts = figure.subfigures(len(charts), squeeze=False).ravel()
+        for part, chart in zip(parts, charts, strict=True):
+            draw_chart(part, chart)
         return figure
+
+    figure = plot
 
     def write(self, path: str | Path) -> Path:
         """Write the ledger to a file.
@@ -305,7 +316,14 @@ class Ledger:
 
 
 #: The form of what `Ledger.to_dict` gives.
-_LINE = {"label": str, "x": [float], "y": [float], "printed": bool}
+_LINE = {
+    "label": str,
+    "x": [float],
+    "y": [float],
+    "printed": bool,
+    "points": bool,
+    "panel": str,
+}
 _CHART = {"title": str, "xlabel": str, "ylabel": str, "lines": [_LINE]}
 _WORDS = dict.fromkeys(("paper", "item", "says", "verdict", "ours", "why", "size", "witness"), str)
 _NUMBER = {"name": str, "paper": str, "ours": (float, bool), "agrees": (bool, None)}
@@ -324,14 +342,11 @@ def _row(fields: dict[str, Any]) -> ItemRow:
     says = fields.pop("says")
     chart = fields.pop("chart", None)
     if chart is not None:
-        lines = tuple(
-            Line(**{**line, "x": tuple(line["x"]), "y": tuple(line["y"])})
-            for line in chart["lines"]
-        )
-        for line in lines:
-            if len(line.x) != len(line.y):
+        lines = tuple(line(**entry) for entry in chart["lines"])
+        for curve in lines:
+            if len(curve.x) != len(curve.y):
                 raise ValueError(
-                    f"the line {line.label!r} has {len(line.x)} numbers x and {len(line.y)} "
+                    f"the line {curve.label!r} has {len(curve.x)} numbers x and {len(curve.y)} "
                     "numbers y; expected as many"
                 )
         chart = Chart(**{**chart, "lines": lines})
@@ -343,7 +358,7 @@ def _row(fields: dict[str, Any]) -> ItemRow:
 # The ledger as a page of Markdown, and its charts as small SVG figures beside it.
 
 #: Width and height of a chart, in inches.
-_CHART_SIZE = (6.0, 3.4)
+_CHART_SIZE = (6.0, 3.8)
 #: Letters of the name of a figure's file; systems of files allow some 250.
 _LONGEST_NAME = 200
 #: Where figures lie, from the page's folder.
@@ -416,20 +431,34 @@ def file_of(row: ItemRow) -> str:
     return words[:_LONGEST_NAME].strip("-") + ".svg"
 
 
-def draw_chart(axis: Any, chart: Chart) -> None:
-    """Draw a chart into axes of matplotlib. Crosses are the numbers of the paper."""
+def draw_chart(figure: Any, chart: Chart) -> None:
+    """Draw a chart into a figure of matplotlib. Crosses are the numbers of the paper."""
+    panels = list(dict.fromkeys(curve.panel for curve in chart.lines))
+    all_axes = figure.subplots(1, max(len(panels), 1), sharey=True, squeeze=False)[0]
+    for panel, axis in zip(panels, all_axes, strict=False):
+        _draw_panel(axis, [curve for curve in chart.lines if curve.panel == panel])
+        axis.set(title=panel, xlabel=chart.xlabel)
+    all_axes[0].set_ylabel(chart.ylabel)
+    if all(y >= 0 for curve in chart.lines for y in curve.y):
+        all_axes[0].set_ylim(bottom=0)
+    figure.suptitle(chart.title)
+    handles, labels = all_axes[0].get_legend_handles_labels()
+    place = "outside lower center"
+    figure.legend(handles, labels, loc=place, ncols=2, frameon=False, fontsize="small")
+
+
+def _draw_panel(axis: Any, lines: Sequence[Line]) -> None:
     from fairlp.plots import style
 
-    for k, line in enumerate(chart.lines):
-        if line.printed:
-            axis.plot(line.x, line.y, "x", color="black", markersize=8, label=line.label, zorder=9)
-        else:
-            colour = style.COLOURS[k % len(style.COLOURS)]
-            dash = style.DASHES[k % len(style.DASHES)]
-            axis.plot(line.x, line.y, color=colour, linestyle=dash, label=line.label)
-    axis.set(title=chart.title, xlabel=chart.xlabel, ylabel=chart.ylabel, ylim=(0, None))
+    crosses = cycle("x+")
+    for k, curve in enumerate(lines):
+        (drawn,) = axis.plot(curve.x, curve.y, label=curve.label, **style.line(k))
+        if curve.printed:
+            look = {"marker": next(crosses), "color": "black", "markersize": 8, "zorder": 9}
+            drawn.set(linestyle="none", clip_on=False, **look)
+        elif curve.points:
+            drawn.set(linestyle="none", clip_on=False, marker="o", alpha=0.5)
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(frameon=False, fontsize="small")
 
 
 def svg_of(chart: Chart) -> str:
@@ -440,7 +469,7 @@ def svg_of(chart: Chart) -> str:
 
     with rc_context({"svg.fonttype": "none", "path.simplify": True}):
         figure = style.new_figure(*_CHART_SIZE)
-        draw_chart(figure.subplots(), chart)
+        draw_chart(figure, chart)
         with np.errstate(over="ignore", invalid="ignore"):  # ticks of numbers near the largest
             content = style.image(figure, "svg").decode()
     return "".join(f"{line.rstrip()}\n" for line in content.splitlines())

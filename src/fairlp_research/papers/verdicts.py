@@ -81,12 +81,17 @@ class Number:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a chart; what the paper printed is drawn as crosses."""
+    """One line of a chart; what the paper printed is drawn as crosses, and ``points`` as dots.
+
+    Lines of one ``panel`` stand together.
+    """
 
     label: str
     x: tuple[float, ...]
     y: tuple[float, ...]
     printed: bool = False
+    points: bool = False
+    panel: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,11 @@ class Chart:
     xlabel: str
     ylabel: str
     lines: tuple[Line, ...]
+
+
+def line(label: str, x: Iterable[Any], y: Iterable[Any], **look: Any) -> Line:
+    """Return a line of a chart through numbers of any kind."""
+    return Line(label, tuple(map(float, x)), tuple(map(float, y)), **look)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from fairlp import Instance, Model, allocate, audit, examples
 
@@ -27,6 +28,7 @@ from .verdicts import (
     beside,
     compare,
     in_words,
+    line,
     named,
     on_instance,
     pairs,
@@ -377,6 +379,8 @@ DRAWS_4 = 8
 HOUR = 3600.0
 #: What all that rests on the trace says.
 NO_TRACE = "the trace is not available; the jobs are synthetic"
+#: What the titles of such figures say of their jobs.
+SYNTHETIC = "synthetic jobs"
 #: Times [s] at which one, two and three users are there, and what Fig. 4's text says of their
 #: shares.
 MOMENTS = (150, 450, 850)
@@ -453,11 +457,8 @@ def figure_4(run: Run) -> ItemAnswer:
     )
     disagreeing = [number.name for number in numbers if not number.agrees]
     last = run_result.shares.rolling(3, min_periods=1).mean()
-    lines = [
-        Line(str(user), tuple(map(float, last.index)), tuple(map(float, last[user])))
-        for user in last
-    ]
-    lines.append(Line("paper", tuple(map(float, MOMENTS)), tuple(map(float, SHARES)), printed=True))
+    lines = [line(str(user), last.index, last[user]) for user in last]
+    lines.append(line("paper", MOMENTS, SHARES, printed=True))
     chart = Chart(
         "Wang et al., Fig. 4: Best-Fit (one draw)",
         "time [s]",
@@ -546,7 +547,15 @@ def table_2(run: Run) -> ItemAnswer:
         for slots, row in zip(mean.index, used, strict=True)
     )
     why = f"{NO_TRACE}, and the best size, {best} here, depends on the tasks"
-    return ItemAnswer(Agreement.NOT_REPRODUCED, ours, why, tuple(numbers), size=_size(run, 1))
+    printed = zip(*TABLE_II.values(), strict=True)
+    lines = []
+    for resource, values, papers in zip(("CPU", "memory"), used.T, printed, strict=True):
+        lines.append(line(resource, TABLE_II, values))
+        lines.append(line(f"paper, {resource}", TABLE_II, papers, printed=True))
+    title = f"Wang et al., Table II: Slots ({SYNTHETIC})"
+    chart = Chart(title, "slots of the largest server", "in use [%]", tuple(lines))
+    size = _size(run, 1)
+    return ItemAnswer(Agreement.NOT_REPRODUCED, ours, why, tuple(numbers), size=size, chart=chart)
 
 
 @PAPER.item(
@@ -576,9 +585,22 @@ def figure_5(run: Run) -> ItemAnswer:
     difference = np.mean(
         [utilisation["best-fit"] - utilisation["first-fit"] for utilisation in used]
     )
+    lines = []
+    for resource, printed in zip(("cpu", "memory"), TABLE_II[14], strict=True):
+        in_use = 100 * series[0].xs(resource, axis="columns", level="resource")
+        hours = in_use.index / HOUR
+        lines += [
+            line(str(policy), hours, values, panel=resource) for policy, values in in_use.items()
+        ]
+        label = "paper: mean of slots (Table II)"
+        lines.append(line(label, [hours[-1] / 2], [printed], printed=True, panel=resource))
+    chart = Chart(
+        f"Wang et al., Fig. 5: one draw, {SYNTHETIC}", "time [h]", "in use [%]", tuple(lines)
+    )
     return _picture(
         checks,
         run,
+        chart,
         f"Best-Fit uses {100 * difference:.2g} % of the servers more than First-Fit, and less than it "
         f"at {100 * np.mean(below):.2g} % of the times",
     )
@@ -587,11 +609,19 @@ def figure_5(run: Run) -> ItemAnswer:
 @PAPER.item("Figure 6a", "Jobs end sooner under Best-Fit than under Slots")
 def figure_6a(run: Run) -> ItemAnswer:
     """Mean completion time of the jobs that end under both."""
-    sooner = []
-    for comparison in _comparisons(run):
-        times = comparison.completion()[["best-fit", "slots"]].dropna()
-        sooner.append(times["best-fit"].mean() < times["slots"].mean())
-    return _picture({"sooner under Best-Fit": sooner}, run)
+    tables = [
+        comparison.completion()[["best-fit", "slots"]].dropna() for comparison in _comparisons(run)
+    ]
+    sooner = [times["best-fit"].mean() < times["slots"].mean() for times in tables]
+    jobs = pd.concat(tables)
+    fractions = np.arange(1, len(jobs) + 1) / len(jobs)
+    chart = Chart(
+        f"Wang et al., Fig. 6a: {SYNTHETIC}; the paper prints no number",
+        "completion time of a job [s]",
+        "fraction of the jobs that end under both",
+        tuple(line(str(policy), np.sort(times), fractions) for policy, times in jobs.items()),
+    )
+    return _picture({"sooner under Best-Fit": sooner}, run, chart)
 
 
 @PAPER.item(
@@ -612,7 +642,17 @@ def figure_6b(run: Run) -> ItemAnswer:
         "the smallest gain nothing": [reductions.iloc[0] <= 0 for reductions in tables],
     }
     means = ", ".join(f"{name}: {value:.0%}" for name, value in mean.items())
-    return _picture(checks, run, f"mean reductions by tasks of a job: {means}")
+    drawn = mean.reset_index(drop=True).dropna()
+    chart = Chart(
+        f"Wang et al., Fig. 6b: Best-Fit against Slots, {SYNTHETIC}",
+        f"classes of jobs by tasks: {', '.join(mean.index)}",
+        "reduction of the completion time [%]",
+        (
+            line("mean of the draws", drawn.index + 1, 100 * drawn),
+            line("paper: no improvement for small jobs", [1], [0], printed=True),
+        ),
+    )
+    return _picture(checks, run, chart, f"mean reductions by tasks of a job: {means}")
 
 
 @PAPER.item(
@@ -630,7 +670,19 @@ def figure_7(run: Run) -> ItemAnswer:
         Number("all tasks under Best-Fit only [%]", "20", float(100 * only)),
     )
     ours = f"no lower for {no_lower:.0%}; all tasks under Best-Fit only for {only:.0%}"
-    return ItemAnswer(Agreement.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=_size(run))
+    users = pd.concat(ratios)
+    chart = _ratios(
+        "7",
+        line("users", users["slots"], users["best-fit"], points=True),
+        ("under Slots", "under Best-Fit"),
+        line(
+            f"all tasks under Best-Fit only: paper 20% of the users, ours {only:.0%}",
+            (0, 1),
+            (1, 1),
+        ),
+    )
+    size = _size(run)
+    return ItemAnswer(Agreement.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=size, chart=chart)
 
 
 @PAPER.item(
@@ -640,24 +692,39 @@ def figure_7(run: Run) -> ItemAnswer:
 )
 def figure_8(run: Run) -> ItemAnswer:
     """The shared cloud beside dedicated ones."""
-    figures = []
+    clouds = []
     for seed in _seeds(run):
         servers, load, until = _draw(run.scale, seed)
-        figures.append(
+        clouds.append(
             experiments.dedicated_clouds(
                 servers, load, until=until, every=600, folder=run.folder, progress=run.progress
-            ).figures()
+            )
         )
+    figures = [cloud.figures() for cloud in clouds]
     fewer = np.mean([figure["fewer tasks shared"] for figure in figures])
     loss = max(figure["largest loss of ratio"] for figure in figures)
     numbers = (Number("fewer [%]", "2", float(100 * fewer)),)
     ours = f"fewer for {fewer:.1%}, by {loss:.1%} of their tasks at most"
-    return ItemAnswer(Agreement.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=_size(run))
+    users = pd.concat([cloud.users for cloud in clouds])
+    chart = _ratios(
+        "8",
+        line("users", users["dedicated"], users["shared"], points=True),
+        ("in a cloud of their own", "in the shared cloud"),
+        line(f"as many in both; below it: paper 2% of the users, ours {fewer:.1%}", (0, 1), (0, 1)),
+    )
+    size = _size(run)
+    return ItemAnswer(Agreement.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=size, chart=chart)
 
 
-def _picture(checks: dict[str, list[Any]], run: Run, why: str = "") -> ItemAnswer:
+def _ratios(number: str, users: Line, places: tuple[str, str], paper: Line) -> Chart:
+    """Return a chart of tasks completed in two places, a point a user."""
+    title = f"Wang et al., Fig. {number}: tasks completed, {SYNTHETIC}"
+    right, up = (f"fraction {place}" for place in places)
+    return Chart(title, right, up, (paper, users))
+
+
+def _picture(checks: dict[str, list[Any]], run: Run, chart: Chart, why: str = "") -> ItemAnswer:
     """Return what of a picture is seen on how many draws."""
     ours = "; ".join(f"{name}: {sum(seen)} of {len(seen)} draws" for name, seen in checks.items())
-    return ItemAnswer(
-        Agreement.PICTURE, ours, "; ".join(filter(None, [NO_TRACE, why])), size=_size(run)
-    )
+    why = "; ".join(filter(None, [NO_TRACE, why]))
+    return ItemAnswer(Agreement.PICTURE, ours, why, size=_size(run), chart=chart)

@@ -159,7 +159,7 @@ def plot_tracking(
     Parameters
     ----------
     found : Tracking
-        Of :func:`fairlp.per_server.track`. Times when a user is away are shaded.
+        Of :func:`fairlp_research.distributed.track`. Times when a user is away are shaded.
     resource : label, optional
         By default the first.
     servers, mechanisms : sequence, optional
@@ -223,7 +223,7 @@ def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = N
     Parameters
     ----------
     found : DataFrame
-        Of :func:`fairlp_research.simulation.experiments.slot_sizes`.
+        Of ``fairlp_research.simulation.experiments.slot_sizes``.
     best : int, optional
         A number of slots to mark.
     ax : Axes, optional
@@ -257,7 +257,7 @@ def plot_reductions(
     Parameters
     ----------
     found : DataFrame
-        Of :meth:`~fairlp_research.simulation.experiments.Comparison.reductions`.
+        Of ``fairlp_research.simulation.experiments.Comparison.reductions``.
     what : str
         Title.
     ax : Axes, optional

@@ -145,7 +145,7 @@ def plot_dedicated_clouds(found: DedicatedClouds, *, ax: Any = None) -> Any:
     Parameters
     ----------
     found : DedicatedClouds
-        Of :func:`fairlp_research.simulation.experiments.dedicated_clouds`.
+        Of ``fairlp_research.simulation.experiments.dedicated_clouds``.
     ax : Axes, optional
 
     Returns

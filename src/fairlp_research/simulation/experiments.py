@@ -3,15 +3,15 @@
 =================  ===========================  ==================================
 paper              function                     figure
 =================  ===========================  ==================================
-Wang, Fig. 4       :func:`joining_users`        ``plot_user_shares``
-Wang, Table II     :func:`slot_sizes`           ``plot_slot_sizes``
-Wang, Fig. 5       :func:`compare_policies`     ``plot_utilization_over_time``
+Wang, Fig. 4       ``joining_users``            ``plot_user_shares``
+Wang, Table II     ``slot_sizes``               ``plot_slot_sizes``
+Wang, Fig. 5       ``compare_policies``         ``plot_utilization_over_time``
 Wang, Fig. 6       the same                     ``plot_completion_times``, ``plot_reductions``
 Wang, Fig. 7       the same                     ``plot_completion_ratios``
-Wang, Fig. 8       :func:`dedicated_clouds`     ``plot_dedicated_clouds``
-KA, Fig. 6         :func:`leaving_user`         ``plot_tracking``
-Dolev, §6          :func:`mean_tasks`
-Wang, §V-B         :func:`distances`            (one moment: placements beside the optimum)
+Wang, Fig. 8       ``dedicated_clouds``         ``plot_dedicated_clouds``
+KA, Fig. 6         ``leaving_user``             ``plot_tracking``
+Dolev, §6          ``mean_tasks``
+Wang, §V-B         ``distances``                (one moment: placements beside the optimum)
 =================  ===========================  ==================================
 
 Wang: W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing Systems with
@@ -597,7 +597,7 @@ def leaving_user(
         User → (from, to); by default the paper's: the last user is away from 100 s to 250 s.
     until : float
     **options
-        As for :func:`fairlp.per_server.track`.
+        As for :func:`fairlp_research.distributed.track`.
 
     Returns
     -------

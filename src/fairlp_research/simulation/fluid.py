@@ -31,7 +31,7 @@ class Fluid(Simulation):
     cluster, workload, weights, every
         As for :class:`Simulation`.
     policy : str
-        A mechanism for divisible tasks, or distributed PS-DSF (:func:`fluid_policies`).
+        A mechanism for divisible tasks, or distributed PS-DSF (``allocators.fluid_policies``).
     **options
         Of the mechanism, method and solver, or of the clocks of servers that act on their own.
 

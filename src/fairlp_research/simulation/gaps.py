@@ -38,7 +38,7 @@ class GapEngine(Engine):
     Parameters
     ----------
     cluster, workload, weights, every
-        As for :class:`Simulation`; one server.
+        As for :class:`.Engine`; one server.
     policy : {"smallest-gap", "largest-gap"}
 
     Attributes

@@ -69,7 +69,7 @@ def simulate(
     **options
         Of divisible tasks: as for :func:`fairlp.allocate`, or ``period``, ``jitter``, ``delay``,
         ``damping``, ``procedure`` and ``clock_seed`` of servers on their own (as of
-        :func:`fairlp.per_server.track`); ``period``, seconds of a quantum, of a mechanism that
+        :func:`fairlp_research.distributed.track`); ``period``, seconds of a quantum, of a mechanism that
         remembers, and ``half_life``, the seconds in which the past of a user fades by half.
 
     Returns

@@ -341,9 +341,9 @@ def test_floors_that_contradict_each_other_give_way_once_and_stay(uncertain):
     # earlier levels were raised again after they had given way, and no point was left: an error
     allocation = fairlp.allocate(chained(150, 3), "c-drfh", method="lp")
     assert overuse(allocation.instance, allocation.tasks_array) == ""
-    is_doubted = uncertain[0] > ACCEPTED
-    assert is_doubted == any("levels may be off" in note for note in allocation.notes)
-    assert bool(allocation.unproved) == (is_doubted and not allocation.certify().holds)
+    assert uncertain[0] > ACCEPTED  # in floats; the answer is that of exact faces
+    assert not allocation.unproved
+    assert allocation.certify().holds
 
 
 @pytest.mark.slow

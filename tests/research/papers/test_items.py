@@ -96,7 +96,12 @@ GOLDEN = {
 }
 #: Items that are drawn on the page.
 FOLDER = PAGE.parent / FIGURES
-CHARTS = ["001 Theorem 2, worst case", "002 Figure 4", "003 Figure 6", "004 Figure 5"]
+CHARTS = [
+    "001 Theorem 2, worst case",
+    *(f"002 {item}" for item in ("Figure 4", "Table II", "Figure 5", "Figure 6a", "Figure 6b")),
+    *("002 Figure 7", "002 Figure 8", "003 Figure 6"),
+    *("004 Figure 4", "004 Figure 5", "004 Figure 6"),
+]
 
 
 @pytest.mark.slow

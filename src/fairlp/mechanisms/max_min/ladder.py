@@ -1,6 +1,6 @@
 """The steps where floats cannot decide: certificates, then rationals, then "not proved".
 
-The first rungs are those of a single program (:meth:`~fairlp.solvers.leximin.rounds.Rounds.solve`):
+The first rungs are those of a single program (``ServersByLevels`` of ``fairlp.solvers.leximin``):
 begin afresh, another method, floors that give way. Where rounding may have moved a level too far
 (by errors that grow from round to round, or beside a user who takes little), or no program was
 solved, the levels are settled in rationals; where rationals cannot, and HiGHS solved nothing, by

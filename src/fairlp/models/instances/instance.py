@@ -405,7 +405,7 @@ class Instance:
     ) -> Instance:
         """Return an instance from a table of users and a table of servers.
 
-        The module :mod:`fairlp.models.files.frames` lists their columns.
+        The page ``docs/file-formats.md`` lists their columns.
 
         Parameters
         ----------

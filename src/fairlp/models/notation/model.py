@@ -80,7 +80,7 @@ class Declarations(Tables):
             Several go in a tuple.
         values : array_like, Series, DataFrame, mapping or sparse array of SciPy
             One finite number for each combination of labels. What carries labels is put in the
-            order of the indices, or refused; see :func:`.labels.aligned`. A long table has a
+            order of the indices, or refused; see the page ``docs/labels.md``. A long table has a
             column for each index, called after it, and one of numbers.
         doc : str
             What the numbers are, with the unit.
@@ -1074,8 +1074,6 @@ class Model(Declarations):
         """Solve for one value of a parameter after the other, each from the last basis.
 
         The model stays as it was.
-
-        See :func:`.sweeps.sweep`.
 
         Parameters
         ----------

@@ -47,7 +47,7 @@ class Region:
     Notes
     -----
     The regions of fairlp are :class:`~.pool.PoolRows` (one pool, in closed form), and servers by linear
-    programs of any back end or in rationals (:mod:`fairlp.solvers.leximin`).
+    programs of any back end or in rationals (``fairlp.solvers.leximin``).
 
     Examples
     --------

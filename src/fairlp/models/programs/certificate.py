@@ -2,7 +2,7 @@
 
 A certificate only measures. :meth:`.Solution.checked` withdraws a point or a claim that it does not
 bear out, :meth:`.Solution.certify` returns the verdict, and the rounds of a leximin
-(:mod:`fairlp.solvers.leximin.rounds`) solve a program again that is not proved.
+(``fairlp.solvers.leximin``) solve a program again that is not proved.
 """
 
 from __future__ import annotations

@@ -641,8 +641,8 @@ class Program:
         **options
             ``profile="portable"`` (default), ``"full"``, ``"native"`` or ``"fixed"`` for MPS,
             ``constant="column"`` (default) or ``"term"`` for LP, ``names="labels"`` (default) or
-            ``"numbers"`` for both; see :func:`fairlp.models.files.mps.write_mps` and
-            :func:`fairlp.models.files.lp.write_lp`.
+            ``"numbers"`` for both; the page ``docs/model-files.md`` has
+            them.
 
         Returns
         -------

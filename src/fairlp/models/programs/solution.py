@@ -97,7 +97,7 @@ class Solution(Hinted):
     def gap(self) -> float:
         """Distance of the objective from the bound, relative to the objective; NaN if unknown.
 
-        It is computed from the program's arrays. The bound is :attr:`bound`, or else what the duals
+        It is computed from the program's arrays. The bound is ``bound``, or else what the duals
         prove.
         """
         from .certificate import dual_bound

@@ -183,7 +183,7 @@ class Iterate:
             border,
             max(corner, 0.0),
             on_face=face is not None,
-            is_rough=self.gap > INTERIOR_ROUGH_FACTORS,
+            is_rough=face is None and self.gap > INTERIOR_ROUGH_FACTORS,
         )
 
     def direction(

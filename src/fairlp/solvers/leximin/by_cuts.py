@@ -152,7 +152,7 @@ class ServersByCuts(ServersByPrograms):
     def _advance(self, path: Path) -> Advance:
         """Let all active users rise together as far as the pool, the cuts and the servers allow.
 
-        Moves :attr:`point` and :attr:`cuts` along.
+        Moves the point and the cuts along.
         """
         pieces = [path]
         # The last tasks known to be possible: without duals those at t of the last piece; with

@@ -28,7 +28,6 @@ from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
 
 from ...errors import NotConvergedError, SolverError
 from ...models.instances.arithmetic import quotients
@@ -287,6 +286,8 @@ class _Rounds:
 
     def _vertex(self, usable_columns: np.ndarray, is_slack: np.ndarray) -> _Vertex | None:
         """Return the vertex of a basis; None where it is singular, or t is not basic."""
+        from scipy.sparse.linalg import splu
+
         columns = self._usable()
         columns[columns] = usable_columns
         if not columns[-1]:

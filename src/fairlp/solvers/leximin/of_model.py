@@ -57,7 +57,7 @@ def leximin(
         (a Series by person), it returns an outcome whose weighted sum of levels is largest: one
         number a person (Series, mapping or array), or a collection of the people who have level 1.
         The leximin is that of expected levels under a lottery over outcomes,
-        :attr:`LeximinSolution.outcomes`. It is as right as the oracle is.
+        ``LeximinSolution.outcomes``. It is as right as the oracle is.
     solver : str, Backend or class
         A name from :func:`fairlp.solvers`, or a back end of your own (:class:`fairlp.Backend`).
     **options
@@ -78,11 +78,11 @@ def leximin(
 
     Notes
     -----
-    Outcomes of an oracle by column generation (:mod:`.outcomes`). Linear models by rounds: raise t,
+    Outcomes of an oracle by column generation (``outcomes.py``). Linear models by rounds: raise t,
     freeze whose rows have a price, and go on (:func:`fairlp.rise`); the rounds of the
     mechanisms are these. Demands whose paths share links (levels that are sums of flows, rows that
     are sums of flows within capacities) by one simplex through all rounds, proved by its prices
-    (:mod:`.on_paths`), unless another solver or options are given. Integer models by ordered
+    (``on_paths.py``), unless another solver or options are given. Integer models by ordered
     outcomes (Ogryczak and Śliwiński, 2006).
 
     Examples

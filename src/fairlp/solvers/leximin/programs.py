@@ -200,7 +200,7 @@ class ServersByPrograms(Region):
             self.whole_way = 1 - ACCEPTED
 
     def run(self) -> PathEnd:
-        """Return the rise of all users, who have their tasks at :attr:`point` then."""
+        """Return the rise of all users, who have their tasks at ``point`` then."""
         raise NotImplementedError
 
     def coefficients_of_t(self) -> np.ndarray:
