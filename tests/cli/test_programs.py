@@ -181,6 +181,6 @@ def test_a_mechanism_by_name_is_a_column_with_a_promise_a_line():
     promises = fairlp.mechanisms("drf").promises
     assert max(map(len, lines)) <= 20 + max(map(len, promises))
     assert lines[1].split() == ["mechanism", "drf"]
-    shown = [line[14:].rstrip(",") for line in lines if line[14:].rstrip(",") in promises]
-    assert shown == list(promises)
+    entries = [line.removeprefix("promises").strip().rstrip(",") for line in lines]
+    assert [entry for entry in entries if entry in promises] == list(promises)
     assert json.loads(run("mechanisms drf DRF --json").stdout)[0]["mechanism"] == "drf"
