@@ -106,6 +106,7 @@ def main() -> None:
     print(machine())
     methods = [name for name in races.METHODS if arguments.danna or name != "danna"]
     tables = {}
+    races.race(drawn_jobs(8, in_gangs=False), methods)  # imports, before anything is timed
     if "traffic" in asked:
         for load in B4_LOADS:
             tables[f"B4, 36 real matrices, load {load:g}"] = real_matrices(load, methods)

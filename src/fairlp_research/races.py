@@ -239,15 +239,19 @@ class Jobs(Demands):
         return np.asarray(self.instance.user_weights / self.instance.demands[:, 0])
 
     @cached_property
+    def _parameters(self) -> Mapping[str, Any]:
+        return formulate(self.instance, "gavel").parameters
+
+    @cached_property
     def throughputs(self) -> np.ndarray:
         """Tasks of a job in all its time on a kind, shape (P,)."""
-        return np.asarray(formulate(self.instance, "gavel").parameters["v"].values[self._pairs])
+        return np.asarray(self._parameters["v"].values[self._pairs])
 
     @cached_property
     def worth(self) -> np.ndarray:  # type: ignore[override]
         """Level of a job on a kind alone, over the largest of all."""
-        gamma = formulate(self.instance, "gavel").parameters["Gamma"].values
-        worth = self.throughputs / (self.instance.user_weights * gamma)[self.owners]
+        alone = self.instance.user_weights * self._parameters["Gamma"].values
+        worth = self.throughputs / alone[self.owners]
         return np.asarray(worth / worth.max())
 
     def leximin(self) -> tuple[np.ndarray, Callable[[], Any]]:
@@ -389,9 +393,8 @@ def _one_pass(demands: Demands, weights: np.ndarray) -> np.ndarray:
     scarcity = demands.capacities[used] / loads[used]
     of_demands = demands.limits / np.bincount(owners, weights)
     by_scarcity = np.argsort(of_demands, kind="stable")
-    turns = np.empty(
-        len(by_scarcity), dtype=int
-    )  # after how many capacities a demand's limit comes
+    # after how many capacities a demand's limit comes
+    turns = np.empty(len(by_scarcity), dtype=int)
     turns[by_scarcity] = np.searchsorted(np.sort(scarcity), of_demands[by_scarcity])
     turns = turns[owners]
     is_turn = np.bincount(turns, minlength=len(used) + 1) > 0
@@ -457,8 +460,10 @@ def alternation(demands: Demands, passes: int = ALTERNATIONS, step: float = 1.0)
     demand chooses flows near the copies; multipliers add up what they differ by. In the end flows are
     lowered to fit.
     """
+    from scipy.sparse import diags_array
+
     owners = demands.owners
-    use = (demands.use @ _diagonal(demands.limits[owners])).tocoo()  # flows in parts of limits
+    use = (demands.use @ diags_array(demands.limits[owners])).tocoo()  # flows in parts of limits
     n_ways, n_links = len(owners), len(demands.capacities)
     link = np.concatenate([use.row, n_links + owners])
     way = np.concatenate([use.col, np.arange(n_ways)])
@@ -502,12 +507,6 @@ def _nearest(
         price += np.maximum(rise, 0.0)
 
 
-def _diagonal(numbers: np.ndarray) -> Any:
-    from scipy.sparse import diags_array
-
-    return diags_array(numbers)
-
-
 #: What races, by name.
 METHODS: Mapping[str, Callable[[Demands], np.ndarray]] = {
     "exact": exact,
@@ -544,17 +543,16 @@ def race(demands: Demands, methods: Iterable[str] = tuple(METHODS)) -> pd.DataFr
     >>> race(two, ["swan"])[["least", "worse"]].round(3).to_dict("index")
     {'exact': {'least': 1.0, 'worse': 0.0}, 'swan': {'least': 1.0, 'worse': 0.0}}
     """
-    exact_flows, certify = demands.leximin()  # imports what it needs
     begin = process_time()
     exact_flows, certify = demands.leximin()
     seconds = {"exact": process_time() - begin}
     flows = {"exact": exact_flows}
+    right = demands.levels(exact_flows)
     for name in methods:
         if name != "exact":
             begin = process_time()
             flows[name] = METHODS[name](demands)
             seconds[name] = process_time() - begin
-    right = demands.levels(exact_flows)
     rows = []
     for name, of_ways in flows.items():
         levels = demands.levels(of_ways)

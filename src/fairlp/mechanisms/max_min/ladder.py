@@ -32,10 +32,9 @@ from ...models.trees.tree_path import first_path
 from ...solvers.leximin.exact import exact_leximin
 from ...solvers.leximin.exact_faces import leximin_on_faces
 from ...solvers.leximin.level_errors import first_order
-from ...solvers.leximin.leximin import suits_faces
 from ...tolerances import ACCEPTED, NOISE, NOISE_COEFFICIENT
 from ..mechanism import Mechanism, MethodCall, TasksResult
-from .methods import count_of, of_exact_levels, past_of
+from .methods import count_of, may_be_on_faces, of_exact_levels, past_of
 from .proof import MOST_EXACT, Rationals, prove_rounds
 
 
@@ -151,12 +150,7 @@ def settled(
             proof = _proof_by_prices(call, outcome, counted)
             if proof.holds:
                 return replace(outcome, notes=(*outcome.notes, f"{doubt}; {proof.message}"))
-        if (
-            rationals is of_leximin
-            and suits_faces(call.instance)
-            and past_of(call) is None
-            and "time_limit" not in call.options
-        ):
+        if rationals is of_leximin and may_be_on_faces(call):
             on_faces, tasks = leximin_on_faces(call.instance, call.tasks_per_level)
             if on_faces.holds:
                 return of_exact_levels(call, outcome, on_faces, tasks)

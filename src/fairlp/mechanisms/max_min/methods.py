@@ -151,7 +151,7 @@ def leximin_lp(call: MethodCall) -> TasksResult:
     solve = partial(
         leximin, instance, mechanism.formulation, mechanism.tasks_per_level, **_how(call)
     )
-    result = solve(leaves=suits_faces(instance) and call.options.get("time_limit") is None)
+    result = solve(leaves=may_be_on_faces(call))
     if result.is_left:
         assert result.prices is not None
         start = (result.tasks, result.prices)
@@ -419,6 +419,12 @@ def outcome(
         uncertain=result.uncertain + rounding,
         times=result.times,
     )
+
+
+def may_be_on_faces(call: MethodCall) -> bool:
+    """Return whether rounds may be solved on exact faces, which know no past and no clock."""
+    has_time = call.options.get("time_limit") is None
+    return has_time and past_of(call) is None and suits_faces(call.instance)
 
 
 def of_exact_levels(
