@@ -101,19 +101,23 @@ def test_blocks_and_numbers_are_added_along_a_diagonal(resources):
     np.testing.assert_array_equal(matrix, expected + np.diag(numbers))
 
 
-def test_a_factor_solves_and_one_that_does_not_exist_is_none():
+def test_a_factor_solves_and_one_that_does_not_exist_is_refused():
     rng = np.random.default_rng(2)
     root = rng.normal(size=(6, 6))
     matrix, right = root @ root.T + np.eye(6), rng.normal(size=6)
     unit = 1 / np.sqrt(np.diag(matrix))
     factor = normal_equations._ShiftedCholesky(matrix * unit * unit[:, None], unit)
     np.testing.assert_allclose(matrix @ factor.solve(right), right, rtol=1e-9, atol=1e-9)
-    assert normal_equations._factor(-matrix, 0.0) is None
+    with pytest.raises(NotConvergedError, match="definiteness"):
+        normal_equations._ShiftedCholesky(-matrix, unit)
     blocks = np.stack([matrix, 2 * matrix])
-    lower = normal_equations._roots_of_blocks(blocks)
-    np.testing.assert_allclose(lower @ lower.swapaxes(1, 2), blocks)
-    blocks[1] *= -1
-    assert normal_equations._roots_of_blocks(blocks) is None
+    inverse = normal_equations._inverse_roots(blocks)
+    np.testing.assert_allclose(
+        inverse @ blocks @ inverse.swapaxes(1, 2), [np.eye(6)] * 2, atol=1e-9
+    )
+    blocks[1, 0, 1] = blocks[1, 1, 0] = 2 * blocks[1].max()
+    with pytest.raises(NotConvergedError, match="definiteness"):
+        normal_equations._inverse_roots(blocks)
 
 
 @pytest.mark.parametrize("users", [2, 9])
@@ -163,3 +167,15 @@ def test_the_first_answer_is_that_of_the_dense_system_with_a_level(seed, users):
     assert errors_left[0] <= 1e-6
     answer = np.concatenate([changes.prices.ravel(), changes.values, [changes.level]])
     assert answer == pytest.approx(expected, rel=1e-6, abs=1e-8 * abs(expected).max())
+
+    # a factor so far off that corrections double the errors: weighted, they still remove them
+    exact = normal._by_factor
+    normal._by_factor = lambda errors: 3 * exact(errors)
+    sizes = []
+
+    def still_matters(*errors):
+        sizes.append(np.linalg.norm(np.concatenate([np.ravel(error) for error in errors])))
+        return sizes[-1] > 1e-7 * np.linalg.norm(right)
+
+    normal.solve(capacity_right, right[size:-1], right[-1], still_matters)
+    assert len(sizes) == 2 and sizes[-1] <= 1e-7 * np.linalg.norm(right)

@@ -108,7 +108,7 @@ def test_what_does_not_suit_is_left(monkeypatch):
     assert polished(program, before.x, before.row_duals)[0] is before.x
 
 
-@pytest.mark.parametrize("chosen_seed", [13, 33, 67, 96])
+@pytest.mark.parametrize("chosen_seed", [33, 67, 92, 110])
 def test_where_interior_points_end_early_newton_goes_on(chosen_seed):
     """At α = 30 worths are many powers of ten apart: the equations may be used up 1e-8 from the optimum."""
     program = program_of(random_instance(chosen_seed), 30.0)

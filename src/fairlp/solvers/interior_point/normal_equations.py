@@ -118,21 +118,24 @@ class NormalEquations:
         """Return the solution, refined until the errors left do not matter.
 
         A correction is what the factor says of the errors. Where the equations are so nearly
-        singular that corrections hardly help, all of them together do, each weighted for the least
-        error (GMRES; Saad and Schultz, 1986).
+        singular that corrections hardly help, or harm, all of them together do, each weighted for
+        the least error (GMRES; Saad and Schultz, 1986).
         """
         errors = np.concatenate([capacity_right.ravel(), user_right, [level_right]])
         changes = np.zeros_like(errors)
-        reduced_costs = None
+        reduced_costs = np.zeros_like(self.theta)
         corrections: list[np.ndarray] = []
         images: list[np.ndarray] = []
         for k in range(_REFINEMENTS + 1):
             correction = self._by_factor(errors)
             further_costs = self._reduced_costs(correction)
             image = self._left_sides(correction, further_costs)
+            left_over = np.linalg.norm(errors - image)
+            if k and not np.isfinite(left_over):
+                break
             corrections.append(correction)
             images.append(image)
-            if k > self.plain_refinements:
+            if k > self.plain_refinements or (k and left_over > np.linalg.norm(errors)):
                 weights = _least_squares(images, errors)
                 correction = weights @ np.stack(corrections)
                 image = weights @ np.stack(images)
@@ -140,12 +143,9 @@ class NormalEquations:
 
             changes += correction
             errors = errors - image
-            if reduced_costs is not None:
-                further_costs += reduced_costs
-            reduced_costs = further_costs
+            reduced_costs += further_costs
             if not errors_matter(*self._parts(errors)):
                 break
-        assert reduced_costs is not None
         return Changes(*self._parts(changes), reduced_costs)
 
     def _parts(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -186,7 +186,7 @@ class NormalEquations:
 def _least_squares(images: list[np.ndarray], errors: np.ndarray) -> np.ndarray:
     """Return the weights of images whose sum is nearest to the errors."""
     matrix = np.stack(images, axis=1)
-    sizes = np.linalg.norm(matrix, axis=0)
+    sizes = np.maximum(np.linalg.norm(matrix, axis=0), np.finfo(float).tiny)
     weights = np.linalg.lstsq(matrix / sizes, errors, rcond=SETTLED)[0]
     return np.asarray(weights / sizes)
 
@@ -359,18 +359,8 @@ def _inverse_roots(blocks: np.ndarray) -> np.ndarray:
     unit = 1.0 / np.sqrt(np.diagonal(blocks, axis1=1, axis2=2))
     blocks = blocks * unit[:, :, None] * unit[:, None, :]
     identity = np.eye(blocks.shape[1])
-    shift = INTERIOR_SHIFTS[0]
-    while (root := _roots_of_blocks(blocks + shift * identity)) is None:
-        shift = _larger_shift(shift)
+    root = _with_least_shift(lambda shift: np.linalg.cholesky(blocks + shift * identity))
     return np.asarray(np.linalg.inv(root) * unit[:, None, :])
-
-
-def _roots_of_blocks(blocks: np.ndarray) -> np.ndarray | None:
-    """Return the lower Cholesky factor of each block; None where one is not definite."""
-    try:
-        return np.linalg.cholesky(blocks)
-    except np.linalg.LinAlgError:
-        return None
 
 
 class _ShiftedCholesky:
@@ -381,10 +371,7 @@ class _ShiftedCholesky:
 
     def __init__(self, matrix: np.ndarray, unit: np.ndarray) -> None:
         self.unit = unit
-        shift = INTERIOR_SHIFTS[0]
-        while (factor := _factor(matrix, shift)) is None:
-            shift = _larger_shift(shift)
-        self.factor = factor
+        self.factor = _with_least_shift(lambda shift: _factor(matrix, shift))
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """Return the solution for one right-hand side."""
@@ -393,20 +380,22 @@ class _ShiftedCholesky:
         return np.asarray(self.unit * solution)
 
 
-def _factor(matrix: np.ndarray, shift: float) -> tuple[np.ndarray, bool] | None:
-    """Return the factor of the lower triangle, its diagonal shifted; None if not definite."""
+def _factor(matrix: np.ndarray, shift: float) -> Any:
+    """Return the factor of the lower triangle, its diagonal shifted."""
     shifted = matrix.copy()
     _add_diagonal(shifted, shift)
-    try:  # LAPACK goes through columns: no copy
-        factor: tuple[np.ndarray, bool] = cho_factor(
-            shifted.T, overwrite_a=True, check_finite=False
-        )
-    except np.linalg.LinAlgError:
-        return None
-    return factor
+    # LAPACK goes through columns: no copy
+    return cho_factor(shifted.T, overwrite_a=True, check_finite=False)
 
 
-def _larger_shift(shift: float) -> float:
-    if shift >= INTERIOR_SHIFTS[1]:
-        raise NotConvergedError("the normal equations lost their definiteness")
-    return 10 * shift
+def _with_least_shift(factor: Callable[[float], Any]) -> Any:
+    """Return the factor with the least shift that makes the matrix definite."""
+    shift, largest = INTERIOR_SHIFTS
+    while True:
+        try:
+            return factor(shift)
+        except np.linalg.LinAlgError as error:
+            if shift >= largest:
+                reason = "the normal equations lost their definiteness"
+                raise NotConvergedError(reason) from error
+            shift *= 10
