@@ -77,7 +77,7 @@ def eisenberg_gale(requests: Requests, remaining: np.ndarray | None = None) -> M
     c = model.parameter(
         "c", j, np.ones(len(j)) if remaining is None else remaining, "fraction of j to give out"
     )
-    model.constraint("capacity", used <= c)
+    model.constraint("capacity", used <= c, doc="(1)")
     model.maximize((e * log(x)).sum(n))
     return model
 
@@ -101,14 +101,14 @@ def candidate(
     model = Model(f"NJC, bottlenecks {names}", f"{SOURCE}, §5.2", (n, j))
     x, used = _granted(model, requests)
     if not bottlenecks.all():
-        model.constraint("capacity", used <= 1, where=~bottlenecks)
+        model.constraint("capacity", used <= 1, where=~bottlenecks, doc="(1)")
     if bottlenecks.any():
         model.constraint("bottleneck", used == 1, where=bottlenecks)
     just = requests.thresholds(bottlenecks)
     least = model.parameter(
         "a", n, just, "min(1, e[n] / largest r[n,j] of a bottleneck): no complaint from here on"
     )
-    model.constraint("fairness", x >= least)
+    model.constraint("fairness", x >= least, doc="(2)")
     model.maximize(_objective(model, requests, x, criterion))
     return model
 
@@ -147,9 +147,9 @@ def selection(requests: Requests, criterion: Criterion) -> Model:
     reduction = model.parameter(
         "b", (n, k, j), gain, "max(0, a[n,k] − a[n,j]): how much less n needs if j justifies it"
     )
-    model.constraint("capacity", used <= 1)
+    model.constraint("capacity", used <= 1, doc="(1)")
     model.constraint("bottleneck", used >= z)
-    model.constraint("fairness", x + (reduction * z).sum(j) >= a)
+    model.constraint("fairness", x + (reduction * z).sum(j) >= a, doc="(2)")
     model.maximize(_objective(model, requests, x, criterion))
     return model
 

@@ -50,7 +50,7 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
     some = model.subset("A", n, runnable, "n has tasks, and a server where it can run")
     total = model.variable("X", n, where=some, doc="tasks of n")
     model.constraint("total", total <= x.sum(i), where=some)
-    model.constraint("time", (share * x).sum(n) <= 1, where=runs.any(axis=0))
+    model.constraint("time", (share * x).sum(n) <= 1, where=runs.any(axis=0), doc="(10)")
     task_limits(model, instance, x.sum(i), users=runnable)
     model.define("tasks", x)
     model.maximize((phi * log(total)).sum(n))
@@ -77,7 +77,7 @@ def _theorem_2(instance: Instance, support: Any) -> Model:
     model.constraint("time", (share * x).sum(n) == 1, where=runs.any(axis=0))
     total = model.variable("X", n, doc="tasks of n")
     model.constraint("total", total == x.sum(i))
-    model.constraint("lowest", level * total >= low, where=runs)
+    model.constraint("lowest", level * total >= low, where=runs, doc="(13)")
     if support is not None:
         supported = _mask(support, instance) & runs
         model.constraint("shared", level * total <= low, where=supported)
@@ -135,7 +135,7 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
     used = model.subset("U", (i, r), demanded.any(axis=0), "a user who may run on i needs r there")
     high = model.variable("H", i, r, where=used, doc="level that no user of r on i exceeds")
     model.constraint("total", total == x.sum(i))
-    model.constraint("capacity", (d * x).sum(n) <= c, where=used)
+    model.constraint("capacity", (d * x).sum(n) <= c, where=used, doc="(9)")
     bound = model.parameter("M", (n, i), _highest(instance, gamma), "highest level of n on i")
     tasks_alone = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
     ceiling = model.parameter(

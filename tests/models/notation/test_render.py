@@ -268,3 +268,16 @@ def test_a_shift_within_a_sum_and_of_a_part_is_printed():
         [1, 0, 0, 0],
         [0, 1, 0, 0],
     ]
+
+
+def test_rows_have_the_numbers_that_a_paper_gives_them():
+    model = fairlp.formulate(examples.load("khamse-ashari-figure-1"), "psdsf-tdm")
+    (line,) = [line for line in str(model).splitlines() if line.lstrip().startswith("time ")]
+    assert line.endswith("≤ 1   ∀ i   (10)")
+    assert r"\le 1 \quad \forall\, i \qquad \text{(10)} \\" in model.to_latex()
+    x = (own := Model("own")).variable("x")
+    own.constraint("cake", x <= 4, doc="100 % of the cake")
+    assert "x ≤ 4   100 % of the cake" in str(own)
+    assert own.to_latex().splitlines()[1] == (
+        r"\text{subject to}\quad & x \le 4 \qquad \text{100 \% of the cake} \\"
+    )

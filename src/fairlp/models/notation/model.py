@@ -238,7 +238,7 @@ class Declarations(Tables):
             variable with a mask counts as 0 where it does not exist; without ``where`` a warning says
             so of rows in which it stands alone, and ``True`` asks for all rows without it.
         doc : str
-            What it says.
+            What it says, or its number in a paper, ``"(7)"``: printed behind it.
 
         Returns
         -------

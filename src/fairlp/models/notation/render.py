@@ -276,7 +276,7 @@ class _Subsets:
             return every + ", ".join(held(index, self.tex) for index in over)
         name = self.names[_key(where)]
         member = r"\in" if self.tex else "∈"
-        return f"{every}{_tuple(over)} {member} {_subset_name(name, self.tex)}"
+        return f"{every}{_tuple(symbols_of(over))} {member} {_subset_name(name, self.tex)}"
 
     def definition(self, name: str) -> str:
         """Return the elements of a subset: in words, or listed, only the first if many."""
@@ -284,9 +284,12 @@ class _Subsets:
         brace = ("\\{", "\\}") if self.tex else ("{", "}")
         if subset.doc:
             description = f"\\text{{{_plain_tex(subset.doc)}}}" if self.tex else subset.doc
-            inner = _tuple(subset.indices) + (" : " if self.tex else ": ") + description
+            inner = _tuple(symbols_of(subset.indices)) + (" : " if self.tex else ": ") + description
         else:
-            elements = [_element(element, self.tex) for element in subset.elements(_MOST_SHOWN)]
+            elements = [
+                _tuple([_label(label, self.tex) for label in element])
+                for element in subset.elements(_MOST_SHOWN)
+            ]
             inner = ", ".join(elements) + (
                 (", \\dots" if self.tex else ", …") if len(subset) > len(elements) else ""
             )
@@ -297,19 +300,13 @@ def _key(subset: Subset) -> tuple[tuple[str, ...], bytes]:
     return tuple(symbols_of(subset.indices)), subset.positions.tobytes()
 
 
-def _tuple(indices: Indices) -> str:
-    symbols = ",".join(symbols_of(indices))
-    return f"({symbols})" if len(indices) > 1 else symbols
+def _tuple(places: list[str]) -> str:
+    return f"({','.join(places)})" if len(places) > 1 else places[0]
 
 
 def _label(label: Any, tex: bool) -> str:
     shown = str(label).removesuffix(" 00:00:00")  # a day
     return f"\\text{{{_plain_tex(shown)}}}" if tex else shown
-
-
-def _element(labels: tuple[Any, ...], tex: bool) -> str:
-    shown = ",".join(_label(label, tex) for label in labels)
-    return f"({shown})" if len(labels) > 1 else shown
 
 
 def _subset_name(name: str, tex: bool) -> str:
@@ -373,13 +370,15 @@ def model_text(model: Model) -> str:
     if model.objectives:
         formulas = ", then ".join(map(text, model.objectives))
         lines.append(f"  {model.sense}imize  {formulas}{_giving_way(model, False)}")
-    width = max((len(row.name) for row in _rows_as_written(model)), default=0)
+    rows = _rows_as_written(model)
+    width = max((len(row.name) for row in rows), default=0)
     if model.constraints:
         lines.append("  subject to")
-    for row in _rows_as_written(model):
+    for row in rows:
         scope = f"   {subsets.scope(row.over, row.where)}" if row.over else ""
         some = "" if row.where is None else f" ({len(row.where)} of {row.full_size})"
-        lines.append(f"    {row.name:<{width}}  {_as_written(model, row, False)}{scope}{some}")
+        line = f"    {row.name:<{width}}  {_as_written(model, row, False)}{scope}{some}   {row.doc}"
+        lines.append(line.rstrip())
     if model.definitions:
         lines.append("  defining")
         lines += [
@@ -392,8 +391,7 @@ def model_text(model: Model) -> str:
         scope = "" if where is None else f"   {subsets.scope(variable.indices, where)}"
         some = "" if where is None else f" [{len(where)} of {where.full_size} exist]"
         entries.append((domain(variable, False) + scope, variable.doc + some))
-    entries += [(indexed(p, False), p.doc) for p in model.parameters.values()]
-    entries += [(i.symbol, f"{i.name} ({len(i)})") for i in model.indices]
+    entries += _given(model, False)
     width = max(len(left) for left, _ in entries) if entries else 0
     lines += [f"    {left:<{width}}  {right}".rstrip() for left, right in entries]
     edges = _outside(model, False)
@@ -419,7 +417,7 @@ def _variables_as_written(model: Model) -> list[Variable]:
 
 def _as_written(model: Model, row: Constraint, tex: bool) -> str:
     """Return a row's relation, that of concave levels with its logarithms, powers and minima."""
-    if not model._curves or isinstance(row.relation, (Range, Conditional)):
+    if isinstance(row.relation, (Range, Conditional)):
         return relation(row.relation, tex)
     left, right = (
         _render(as_written(model, side), tex)[0] for side in (row.relation.left, row.relation.right)
@@ -448,51 +446,56 @@ def model_latex(model: Model, symbols: bool = False) -> str:
     rows = []
     if model.objectives:
         formulas = r",\ \text{then}\ ".join(map(latex, model.objectives))
-        rows.append(rf"\text{{{model.sense}imize}}\quad & {formulas}{_giving_way(model, True)}")
-    lead = r"\text{subject to}\quad & "
+        rows += _section(f"{model.sense}imize", [formulas + _giving_way(model, True)])
+    lines = []
     for row in _rows_as_written(model):
         scope = rf" \quad {subsets.scope(row.over, row.where)}" if row.over else ""
-        rows.append(f"{lead}{_as_written(model, row, True)}{scope}")
-        lead = "& "
+        doc = rf" \qquad \text{{{_plain_tex(row.doc)}}}" if row.doc else ""
+        lines.append(f"{_as_written(model, row, True)}{scope}{doc}")
     for variable in _variables_as_written(model):
         scope = ""
         if variable.where is not None:
             scope = (
                 rf" \quad {subsets.scope(variable.indices, variable.where)}\ \text{{(0 elsewhere)}}"
             )
-        rows.append(f"& {domain(variable, True)}{scope}")
-    lead = r"\text{where}\quad & "
-    for name, subset in subsets.shown.items():
-        rows.append(
-            rf"{lead}{subsets.definition(name)} \quad \text{{({len(subset)} of {subset.full_size})}}"
-        )
-        lead = "& "
+        lines.append(domain(variable, True) + scope)
+    rows += _section("subject to", lines)
+    lines = [
+        rf"{subsets.definition(name)} \quad \text{{({len(subset)} of {subset.full_size})}}"
+        for name, subset in subsets.shown.items()
+    ]
     for shown, index in _outside(model, True).items():
-        rows.append(rf"{lead}{shown} = 0 \text{{ outside }} {held(index, True)}")
-        lead = "& "
+        lines.append(rf"{shown} = 0 \text{{ outside }} {held(index, True)}")
+    rows += _section("where", lines)
     if symbols:
-        rows += _symbol_table(model)
+        rows += _section("with", _symbol_table(model))
     body = " \\\\\n".join(rows)
     return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
 
+def _section(title: str, lines: list[str]) -> list[str]:
+    """Return lines of LaTeX, the first with a title before it."""
+    leads = [rf"\text{{{title}}}\quad ", *[""] * len(lines)]
+    return [f"{lead}& {line}" for lead, line in zip(leads, lines, strict=False)]
+
+
 def _symbol_table(model: Model) -> list[str]:
-    """Return what each symbol of a model stands for, as rows of LaTeX."""
+    """Return what each symbol of a model stands for, as lines of LaTeX."""
     entries = [
         (indexed(variable, True), variable.doc)
         for variable in _variables_as_written(model)
         if variable.doc
     ]
-    entries += [
-        (indexed(parameter, True), parameter.doc or "given")
-        for parameter in model.parameters.values()
-    ]
-    entries += [(index.symbol, f"{index.name} ({len(index)})") for index in model.indices]
-    leads = [r"\text{with}\quad & ", *["& "] * len(entries)]
     return [
-        rf"{lead}{shown} \quad \text{{{_plain_tex(meaning)}}}"
-        for lead, (shown, meaning) in zip(leads, entries, strict=False)
+        rf"{shown} \quad \text{{{_plain_tex(meaning or 'given')}}}"
+        for shown, meaning in entries + _given(model, True)
     ]
+
+
+def _given(model: Model, tex: bool) -> list[tuple[str, str]]:
+    """Return the parameters and indices of a model, each with what it stands for."""
+    parameters = [(indexed(number, tex), number.doc) for number in model.parameters.values()]
+    return parameters + [(index.symbol, f"{index.name} ({len(index)})") for index in model.indices]
 
 
 # What objects of index notation are called in a console: one line that says what they are.
