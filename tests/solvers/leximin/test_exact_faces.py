@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -110,8 +111,17 @@ def test_levels_equal_those_of_rationals(instance):
     assert (tasks.T @ instance.demands <= instance.total_capacities * (1 + 1e-13)).all()
 
 
-@pytest.mark.parametrize("seed", range(many(20)))
-@pytest.mark.parametrize("kind", ["windows", "few-servers", "racks", "ties"])
+#: Ties in which a vertex lies outside by 1e-17, which no solver in floats sees.
+OUTSIDE_BY_ROUNDING = (1081337380, 136958459)
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        *product(["windows", "few-servers", "racks", "ties"], range(many(20))),
+        *product(["ties"], OUTSIDE_BY_ROUNDING),
+    ],
+)
 def test_levels_equal_those_of_linear_programs_by_scipy(kind, seed):
     size = 6 + seed % 15
     instance = shaped("windows" if kind == "ties" else kind, size, size, seed)

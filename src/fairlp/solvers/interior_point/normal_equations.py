@@ -272,9 +272,7 @@ class SchurOfServers(_SchurComplement):
     ) -> None:
         super().__init__(region, theta, of_rows)
         servers, users, resources = region.shape
-        blocks = _server_blocks(region, theta, slack_ratio)
-        unit = 1.0 / np.sqrt(np.diagonal(blocks, axis1=1, axis2=2))
-        blocks *= unit[:, :, None] * unit[:, None, :]
+        blocks, unit = _with_unit_diagonals(_server_blocks(region, theta, slack_ratio))
         demands = region.demands_by_resource / np.sqrt(self.diagonal)
         if region.place_users is not None:
             demands = demands[:, region.place_users].swapaxes(0, 1)
@@ -336,7 +334,7 @@ def _server_blocks(region: PlacedRegion, theta: np.ndarray, slack_ratio: np.ndar
     else:
         sums = np.einsum("kw,kwr->kr", theta, region.place_products)
     blocks = np.take(sums, region.triangle_positions, axis=1).reshape(-1, resources, resources)
-    return np.asarray(blocks + slack_ratio[:, :, None] * np.eye(resources))
+    return blocks + slack_ratio[:, :, None] * np.eye(resources)
 
 
 def _add_blocks(matrix: np.ndarray, blocks: np.ndarray) -> None:
@@ -354,10 +352,15 @@ def _add_diagonal(matrix: np.ndarray, values: np.ndarray | float) -> None:
     matrix.reshape(-1)[:: matrix.shape[0] + 1] += values
 
 
+def _with_unit_diagonals(blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return blocks (K, R, R) with diagonals of 1, and what multiplied rows and columns (K, R)."""
+    unit = 1.0 / np.sqrt(np.diagonal(blocks, axis1=1, axis2=2))
+    return blocks * (unit[:, :, None] * unit[:, None, :]), unit
+
+
 def _inverse_roots(blocks: np.ndarray) -> np.ndarray:
     """Return L⁻¹ with L·Lᵀ = M for every server; shape (K, R, R)."""
-    unit = 1.0 / np.sqrt(np.diagonal(blocks, axis1=1, axis2=2))
-    blocks = blocks * unit[:, :, None] * unit[:, None, :]
+    blocks, unit = _with_unit_diagonals(blocks)
     identity = np.eye(blocks.shape[1])
     root = _with_least_shift(lambda shift: np.linalg.cholesky(blocks + shift * identity))
     return np.asarray(np.linalg.inv(root) * unit[:, None, :])

@@ -22,7 +22,6 @@ earlier rounds that make the signs right, bound every allocation; in whole numbe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -87,7 +86,7 @@ class _Vertex:
 
 def _unit(numbers: np.ndarray) -> np.ndarray:
     """Return the nearest powers of two; 1 for 0."""
-    return np.asarray(np.exp2(np.round(np.log2(np.where(numbers > 0, numbers, 1.0)))))
+    return np.exp2(np.round(np.log2(np.where(numbers > 0, numbers, 1.0))))
 
 
 class _Rounds:
@@ -168,26 +167,23 @@ class _Rounds:
 
     def _optimum(self, start: Start | None) -> _Vertex:
         """Return the exact optimal vertex of the round."""
-        self.tried = self.last
-        for basis in self._proposals(start):
-            vertex = None if basis is None else self._vertex(*basis)
-            if vertex is not None and vertex.is_optimal(self.settled):
+        vertex = self._from_vertex(self.last) if self.last else self._first(start)
+        for _ in range(_ATTEMPTS):
+            if vertex is None:
+                break
+            if vertex.is_optimal(self.settled):
                 return vertex
-            self.tried = vertex or self.tried
+            vertex = self._from_vertex(vertex)
         raise NotConvergedError("no basis is optimal")
 
-    def _proposals(self, start: Start | None) -> Iterator[Basis | None]:
-        """Yield bases: near an optimum inside, then from the last vertex that was tried."""
-        if self.last is None:
-            if start is not None:
-                yield self._near(*start)
-            if self.tried is None:
-                session = self._session(*self._rows(to_floats(self.sides)))
-                session.run()
-                yield session.basic()
-        for _ in range(_ATTEMPTS):
-            if self.tried is not None:
-                yield self._from_vertex(self.tried)
+    def _first(self, start: Start | None) -> _Vertex | None:
+        """Return a vertex near an optimum inside, or that which HiGHS says is optimal."""
+        vertex = self._near(*start) if start else None
+        if vertex is None:
+            session = self._session(*self._rows(to_floats(self.sides)))
+            session.run()
+            vertex = self._vertex(session.basic())
+        return vertex
 
     def _usable(self) -> np.ndarray:
         """Return the columns that earlier rounds left: of pairs, and of t."""
@@ -234,8 +230,8 @@ class _Rounds:
             options = Options(scale=False, method="simplex", extra=extra)
         return HighsSession(Highs(), program, options)
 
-    def _near(self, tasks_inside: np.ndarray, prices_inside: np.ndarray) -> Basis | None:
-        """Return the basis of a vertex of the face on which an optimum lies inside.
+    def _near(self, tasks_inside: np.ndarray, prices_inside: np.ndarray) -> _Vertex | None:
+        """Return a vertex of the face on which an optimum lies inside.
 
         Of what is used and its price, the larger is not 0.
         """
@@ -261,9 +257,9 @@ class _Rounds:
             steps=0,
         )
         session.cross_over(point)
-        return session.basic()
+        return self._vertex(session.basic())
 
-    def _from_vertex(self, vertex: _Vertex) -> Basis | None:
+    def _from_vertex(self, vertex: _Vertex) -> _Vertex | None:
         """Return where the simplex method ends from a vertex, in displacements."""
         rows = vertex.basic[: self.n_rows].copy()
         columns = np.append(vertex.basic[self.n_rows :], True)
@@ -272,6 +268,9 @@ class _Rounds:
             rows[self.stopped_row] = True
         usable = self._usable()
         amounts = to_floats(vertex.amounts)
+        lack = -vertex.amounts[~self.settled].min()
+        if lack > _ZERO:  # by less than HiGHS would see
+            amounts *= (1 << PLACES) / lack
         room = self.sign * amounts[: self.n_rows]
         is_equality = self.settled[: self.n_rows]
         room[is_equality] = 0.0
@@ -282,12 +281,15 @@ class _Rounds:
         )
         session.start_from(columns[usable], rows)
         session.run()
-        return session.basic()
+        return self._vertex(session.basic())
 
-    def _vertex(self, usable_columns: np.ndarray, is_slack: np.ndarray) -> _Vertex | None:
+    def _vertex(self, basis: Basis | None) -> _Vertex | None:
         """Return the vertex of a basis; None where it is singular, or t is not basic."""
         from scipy.sparse.linalg import splu
 
+        if basis is None:
+            return None
+        usable_columns, is_slack = basis
         columns = self._usable()
         columns[columns] = usable_columns
         if not columns[-1]:
