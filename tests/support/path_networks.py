@@ -96,6 +96,7 @@ class Wide:
                 bounds=[(0, None)] * len(uses) + [(0, None if np.isinf(most) else most)],
                 method="highs-ds",
                 options={
+                    "presolve": False,  # which calls some of these infeasible
                     "primal_feasibility_tolerance": 1e-10,
                     "dual_feasibility_tolerance": 1e-10,
                 },
