@@ -89,18 +89,21 @@ class Wide:
             rising = np.isnan(levels)
             most = limits[rising].min()
             floors = np.where(rising, 0.0, np.nan_to_num(levels) * (1 - 1e-9))
-            result = linprog(
-                [0.0] * len(uses) + [-1.0],
-                np.block([[uses.T, np.zeros((uses.shape[1], 1))], [-rates, rising[:, None]]]),
-                np.append(self.capacities, -floors),
-                bounds=[(0, None)] * len(uses) + [(0, None if np.isinf(most) else most)],
-                method="highs-ds",
-                options={
-                    "presolve": False,  # which calls some of these infeasible
-                    "primal_feasibility_tolerance": 1e-10,
-                    "dual_feasibility_tolerance": 1e-10,
-                },
-            )
+            for tolerance in (1e-10, 1e-7):  # HiGHS calls some of these infeasible
+                result = linprog(
+                    [0.0] * len(uses) + [-1.0],
+                    np.block([[uses.T, np.zeros((uses.shape[1], 1))], [-rates, rising[:, None]]]),
+                    np.append(self.capacities, -floors),
+                    bounds=[(0, None)] * len(uses) + [(0, None if np.isinf(most) else most)],
+                    method="highs-ds",
+                    options={
+                        "presolve": False,
+                        "primal_feasibility_tolerance": tolerance,
+                        "dual_feasibility_tolerance": tolerance,
+                    },
+                )
+                if result.success:
+                    break
             if -result.fun >= most * (1 - 1e-9):
                 levels[rising & (limits <= most * (1 + 1e-9))] = most
             else:

@@ -82,18 +82,17 @@ def rounds_by_scipy(instance):
         )
         t = -optimum.fun
         floors = np.where(rises, t * due, level * due) * (1 - 1e-10)
-        stuck = rises.copy()
+        most = np.full(users, np.inf)
         for n in np.flatnonzero(rises):
-            most = linprog(
+            alone = linprog(
                 -totals[n],
                 np.vstack([fits, -totals]),
                 np.append(room, -floors),
                 bounds=bounds,
                 method="highs",
             )
-            stuck[n] = -most.fun <= t * due[n] * (1 + 1e-7)
-        assert stuck.any()
-        level[stuck] = t
+            most[n] = -alone.fun / due[n]
+        level[most <= max(t * (1 + 1e-7), most.min() * (1 + 1e-9))] = t
     return level
 
 

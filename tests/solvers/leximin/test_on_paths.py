@@ -48,7 +48,7 @@ def test_numbers_decide_who_enters_after_many_steps_of_length_0(network):
 
 
 @pytest.mark.parametrize("limit", [None, 0.3, 1.0])
-@pytest.mark.parametrize("seed", [*range(many(20)), 564059062, 602083288, 729035790])
+@pytest.mark.parametrize("seed", [*range(many(20)), 564059062, 715499387, 729035790])
 def test_random_networks_have_the_levels_of_rounds_of_programs(seed, limit):
     network = random_network(seed, limit=limit)
     answer = on_its_way(network, scale=1.0 + seed)
@@ -80,7 +80,7 @@ def test_the_levels_are_proved_in_rationals(seed):
     assert on_its_way(network).certify(exact=True)
 
 
-@pytest.mark.parametrize("seed", range(many(60)))
+@pytest.mark.parametrize("seed", [*range(many(60)), 11481049])
 def test_who_gave_a_little_to_another_proves_nothing(seed):
     """The point is feasible: half of what a demand has goes, so that nobody gains and one has less."""
     network = random_network(seed, demands=12, links=8)

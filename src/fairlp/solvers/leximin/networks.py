@@ -128,7 +128,10 @@ class PathProof:
                 costs = np.where(is_open, network.uses @ prices, np.inf)
                 cheapest = np.minimum.reduceat(costs, network.first)
                 (settled,) = (is_free & (cheapest > zero)).nonzero()
-                is_short = prices[~is_full].min(initial=0.0) < 0 or cheapest[is_free].min() < -zero
+                is_short = (
+                    prices[~is_full].min(initial=0.0) < 0
+                    or cheapest[is_free].min(initial=0.0) < -zero
+                )
                 if is_short or not settled.size:
                     break
                 pays = network.volume * cheapest
