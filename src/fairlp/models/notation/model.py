@@ -1320,7 +1320,7 @@ class Model(Declarations):
         >>> print(model.to_latex())
         \begin{aligned}
         \text{maximize}\quad & 2\, x \\
-        & x \ge 0
+        \text{subject to}\quad & x \ge 0
         \end{aligned}
         """
         from .render import model_latex
