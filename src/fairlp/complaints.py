@@ -115,15 +115,6 @@ class DrfComparison:
     resources: pd.DataFrame
     complaints: ComplaintCheck
 
-    @property
-    def gaining(self) -> tuple[Any, ...]:
-        """Users who have more tasks by njc."""
-        return tuple(
-            self.users.index[
-                self.users["gain"] > AGREEMENT * self.users[["njc", "drf"]].max(axis=1)
-            ]
-        )
-
     def __str__(self) -> str:
         return f"{self.users.to_string()}\n\n{self.resources.to_string()}\n\nDRF: {self.complaints}"
 

@@ -157,6 +157,23 @@ def test_days_are_printed_and_written_as_days(tmp_path):
     assert "00:00" not in f"{model}{model.to_latex()}{x[:1]}"
     text = model.write(tmp_path / "m.lp")[0].read_text()
     assert "cap.2026_12_01: x.2026_12_01 <= 2" in text
+    model.maximize(x.sum(d))
+    model.write(tmp_path / "m.mps")
+    values = fairlp.read_program(tmp_path / "m.mps").solve().values["x"]
+    assert values.to_dict() == {"2026-11-30": 1, "2026-12-01": 2}
+
+
+def test_text_names_days_beside_a_formula_too():
+    d, n = Index("d", pd.date_range("2026-11-30", periods=2), "day"), Index("n", ["a", "b"])
+    model = Model("days", indices=(d, n))
+    x = model.variable("x", d, n)
+    later_first = {"2026-12-01": 2.0, "2026-11-30": 1.0}
+    for numbers in (later_first, pd.Series(later_first)):
+        assert model.constraint("cap", x <= numbers).over == (d, n)
+        assert model.compile().row_upper.tolist() == [1, 1, 2, 2]
+        model["cap"].remove()
+    with pytest.raises(ModelError, match="names day '2026-12-02', which is unknown"):
+        x <= pd.Series({"2026-12-02": 2.0, "2026-11-30": 1.0})  # noqa: B015
 
 
 def test_hours_keep_their_time():

@@ -226,14 +226,18 @@ def explained(blocks: Sequence[Block], names: Sequence[str], changed: np.ndarray
         if which.size:
             positions = which if block.positions is None else block.positions[which]
             elements = replace(
-                block, start=0, stop=which.size, positions=positions if block.axes else None
+                block,
+                axes=[(symbol, labels.to_flat_index().astype(str)) for symbol, labels in block.axes],
+                start=0,
+                stop=which.size,
+                positions=positions if block.axes else None,
             )
             for i, labels, human in zip(
                 which.tolist(), elements.labels(), elements.names(), strict=True
             ):
                 mapping[names[start + i]] = {
                     "block": block.name,
-                    "labels": list(map(str, labels)),
+                    "labels": list(labels),
                     "name": human,
                 }
         start += len(block)

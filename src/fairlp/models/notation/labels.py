@@ -786,6 +786,8 @@ def _fits(
 
 
 def _in_common(labels: Any, index: Index) -> int:
+    if isinstance(index.labels, pd.DatetimeIndex):  # which text may name
+        return int((positions_or_none(labels, index) >= 0).sum())
     # sets, since pandas reads tuples of several types as numbers or text where it compares many at
     # once
     return (
