@@ -280,7 +280,7 @@ def promises(
                 "source": claim.source if claim else "",
                 "condition": claim.condition if claim else "",
                 "standing": standing,
-                "instances": behind(name, property_name) + tally.audited - tally.broken,
+                "instances": behind(name, property_name) + tally.audited * (not tally.broken),
                 "audited": tally.audited,
                 "broken": tally.broken,
                 "failed": tally.failed,

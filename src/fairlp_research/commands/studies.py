@@ -146,7 +146,10 @@ class StudyOptions:
                 "--results, or delete it"
             )
         complete = self.on_error == "record" or not len(earlier.failed)
-        return earlier if complete and not differing else None
+        if differing or not complete or self.allow_code:  # code may have changed
+            return None
+        say(f"{target} has the runs of this study", err=True)
+        return earlier
 
 
 @command()

@@ -39,7 +39,7 @@ def test_a_file_that_holds_the_study_is_shown_and_one_of_another_is_not_replaced
     run("study", "study.yaml", "--runs", 3)
     content = (current_folder / "study.parquet").read_bytes()
     second = run("study", "study.yaml", "--runs", 3, "--json")
-    assert "wrote" not in second.stderr
+    assert second.stderr == "study.parquet has the runs of this study\n"
     assert second.stdout == run("study", "study.parquet", "--json").stdout
     fewer = run("study", "study.yaml", "--runs", 2, code=ExitCode.INPUT)
     assert "'study.parquet' holds a study that differs in runs" in error_line(fewer)
@@ -74,6 +74,14 @@ def test_a_folder_keeps_runs(current_folder, monkeypatch):
     assert (current_folder / "small.parquet").read_bytes() == (
         current_folder / "again.parquet"
     ).read_bytes()
+
+
+def test_code_that_is_allowed_runs_again_since_it_may_have_changed(current_folder, monkeypatch):
+    make().write("small.yaml")
+    monkeypatch.setenv("FAIRLP_TEST_LOG", str(current_folder / "log"))
+    for times in (1, 2):
+        assert run("study", "small.yaml", "--allow-code").stderr == "wrote small.parquet\n"
+        assert len((current_folder / "log").read_bytes().splitlines()) == 12 * times
 
 
 @pytest.mark.slow
