@@ -47,7 +47,9 @@ def test_figure_2_beside_drf():
     assert comparison.resources["njc"].tolist() == pytest.approx(
         [1, 0.8]
     )  # of resource 2: 2/30 + 2/30 + 2/3
-    assert comparison.users["gain"].idxmax() == "user3" and comparison.complaints.complaining == ("user3",)
+    assert comparison.users["gain"].idxmax() == "user3" and comparison.complaints.complaining == (
+        "user3",
+    )
 
 
 def test_section_4_where_drf_uses_more():
