@@ -227,9 +227,9 @@ def explained(blocks: Sequence[Block], names: Sequence[str], changed: np.ndarray
             positions = which if block.positions is None else block.positions[which]
             elements = replace(
                 block,
-                axes=[
+                axes=tuple(
                     (symbol, labels.to_flat_index().astype(str)) for symbol, labels in block.axes
-                ],
+                ),
                 start=0,
                 stop=which.size,
                 positions=positions if block.axes else None,
