@@ -18,6 +18,7 @@ import pandas as pd
 
 from fairlp.toolkit import largest_first
 
+from ..readers.cluster import UNREAD
 from .dues import Dues
 from .jobs import WaitingJob
 from .notes import notes
@@ -341,6 +342,11 @@ class Verdict:
         else:
             unit = "job" if any(job.size > 1 for job in self.dues.waiting_jobs) else "task"
             verdict = f"{scope}: no {tenants.noun} is short of a whole {unit} of its fair share."
+        unread = facts.not_understood[facts.not_understood["done"] == UNREAD]
+        if len(unread):
+            first = unread.iloc[0]
+            others = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
+            verdict += f" Left out of the dump: {first['where']}, since {first['what']}{others}."
         undecided = [
             str(tenants.names[t])
             for t, condition in enumerate(self.conditions)

@@ -57,6 +57,10 @@ class EntryError(Exception):
     """A part of a dump that is not as documented; the reader notes it and goes on."""
 
 
+#: What is done with an entry that is not as documented.
+UNREAD = "left out whole"
+
+
 class Notes:
     """Lines of the file, the place in it, what is wrong there, and what the reader does."""
 
@@ -95,7 +99,7 @@ class Notes:
         try:
             read(mapping_at(entry), file)
         except EntryError as error:
-            self.add(file, f"{prefix} {entry_label(entry, *keys)}", str(error), "left out")
+            self.add(file, f"{prefix} {entry_label(entry, *keys)}", str(error), UNREAD)
 
     def table(self) -> pd.DataFrame:
         """Return the lines as a table."""

@@ -63,6 +63,9 @@ def dumps_in(path: str | Path) -> list[Dump]:
         entry for entry in entries if not entry.is_dir() and scheduler_or_none(entry) is not None
     ]
     if files:
+        for entry in entries:
+            if not entry.is_dir() and not entry.stat().st_size:
+                read_text(entry)  # refuses it: a dump that was not written is not passed over
         return _dumps_among(files)
     return _dumps_in_folders([entry for entry in entries if entry.is_dir()])
 

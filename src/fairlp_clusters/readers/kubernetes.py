@@ -18,6 +18,7 @@ from fairlp.toolkit import quantity as quantity_text, read_text
 from ..dues.jobs import AUDIT
 from .autoscaler import CONFIG_MAP, NodeGroup, NodePools, groups_of, nodes_to_come
 from .cluster import (
+    UNREAD,
     Cluster,
     EntryError,
     Floats,
@@ -201,7 +202,8 @@ class KubernetesReader:
                 place = f"{kind} {name_of(manifest)!r}"
                 self._read_object(manifest, path.name, place)
             except EntryError as error:
-                self.note(path.name, place, str(error))
+                action = UNREAD if place.startswith(("Node ", "Pod ")) else "left out"
+                self.note(path.name, place, str(error), action)
 
     def _read_object(self, manifest: Record, file: str, place: str) -> None:
         """Read an object of a kind that is known, once."""

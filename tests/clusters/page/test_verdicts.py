@@ -260,3 +260,17 @@ def test_why_jobs_fit_nowhere_is_told(tmp_path):
         "lab/old": "the nodes that it may be on take no new tasks",
     }
     assert waiting["message"].tolist() == ["Resources", "", ""]
+
+
+def test_a_verdict_without_a_pod_or_node_that_cannot_be_read_says_so(tmp_path):
+    """ml's pod asks for 100mm, and a node has 4X: nobody seems short of what is left."""
+    unreadable = kubernetes.pod("crawl", namespace="ml", requests={"cpu": "100mm"})
+    web = kubernetes.pod("web", namespace="web", on="n1", requests={"cpu": "1"})
+    sentence = judged(kubernetes.written(tmp_path, node("n1", 4), web, unreadable)).sentence
+    assert "web is the only namespace" in sentence
+    assert "Left out of the dump: Pod 'crawl', since '100mm' is no quantity" in sentence
+    further = (node("n1", 4), node("n2", "4X"), web, unreadable)
+    assert "4X' is no quantity" in (
+        said := judged(kubernetes.written(tmp_path, *further)).sentence
+    ) and said.count("(and 1 more).")
+    assert "Left out" not in judged(kubernetes.written(tmp_path, node("n1", 4), web)).sentence

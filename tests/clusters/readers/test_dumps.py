@@ -81,6 +81,13 @@ def test_each_file_with_the_nodes_of_another_is_a_dump(tmp_path):
     assert [len(dump.files) for dump in dumps_in(tmp_path)] == [1, 1]
 
 
+def test_an_hour_that_was_not_written_is_refused_and_not_passed_over(tmp_path):
+    period_dumps.hourly(tmp_path, ({"a": 1}, {}), ({"a": 2}, {}), ({"a": 3}, {}))
+    (tmp_path / "2026-11-28T11-00.json").write_bytes(b"")
+    with pytest.raises(FileFormatError, match=r"11-00\.json is empty; was it written completely"):
+        dumps_in(tmp_path)
+
+
 def test_each_folder_in_a_folder_is_a_dump(tmp_path):
     for k in (10, 9):
         written(tmp_path / f"dump-{k}", nodes=slurm_nodes("n1"), jobs={"jobs": []})

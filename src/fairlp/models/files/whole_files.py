@@ -168,7 +168,9 @@ def read_content(path: Path) -> bytes:
     if path.name.lower().endswith(".gz"):
         content = unpacked(content, path)
     if not content.strip():
-        raise FileFormatError(f"{path} is empty; was it written completely?")
+        raise FileFormatError(
+            f"{path} is empty; was it written completely? Delete it if nothing is meant"
+        )
     try:
         if not content.isascii():
             content.decode()
