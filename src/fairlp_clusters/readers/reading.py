@@ -90,6 +90,8 @@ def snapshot_of(
         raise FileFormatError(f"{path}: lists or mappings are nested too deeply") from None
     for file, of_file in schedulers.items():
         if of_file != scheduler:
+            if of_file is None and (remedy := advice(file)):
+                raise FileFormatError(f"{file} is a table for people{remedy}")
             message = f"it is of {of_file}" if of_file else "it is of no scheduler that is known"
             cluster.notes.add(file.name, "the file", message)
     read_files = tuple(file for file, of_file in schedulers.items() if of_file == scheduler)

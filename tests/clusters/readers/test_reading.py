@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import fairlp_clusters
+import slurm_dumps
 from dump_files import kubernetes, places, read, slurm, yarn
 from fairlp.errors import FileFormatError, InstanceError, TooLargeError, UnknownNameError
 from kubernetes_dumps import node, pod, said, thing, written
@@ -134,3 +135,27 @@ def test_a_scheduler_that_is_told_reads_files_that_tell_nothing(tmp_path):
         fairlp_clusters.snapshot(tmp_path)
     with pytest.raises(InstanceError, match="node"):
         fairlp_clusters.snapshot(tmp_path, scheduler="yarn")
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "command"),
+    [
+        (
+            "jobs.json",
+            "   JOBID PARTITION  NAME  USER ST\n  1  debug  test  ann  R\n",
+            "squeue --json",
+        ),
+        ("accounts.csv", "Account|User|Share\nlab|ann|1\n", "sacctmgr show assoc --json"),
+    ],
+)
+def test_a_table_for_people_among_files_of_slurm_is_refused(tmp_path, name, table, command):
+    for file, key, entry in (
+        ("n", "nodes", slurm_dumps.node("n1")),
+        ("j", "jobs", slurm_dumps.job(1)),
+    ):
+        (tmp_path / f"{file}.json").write_text(json.dumps({"meta": {}, key: [entry]}))
+    (tmp_path / name).write_text(table, encoding="utf-8")
+    with pytest.raises(
+        FileFormatError, match=f"{name} is a table for people; print it with {command}"
+    ):
+        fairlp_clusters.snapshot(tmp_path)
