@@ -169,7 +169,7 @@ def read_content(path: Path) -> bytes:
         content = unpacked(content, path)
     if not content.strip():
         raise FileFormatError(
-            f"{path} is empty; was it written completely? Delete it if nothing is meant"
+            f"{path} is empty; was it written completely? Delete it if there was nothing to write"
         )
     try:
         if not content.isascii():

@@ -177,7 +177,7 @@ class _Rounds:
         raise NotConvergedError("no basis is optimal")
 
     def _first(self, start: Start | None) -> _Vertex | None:
-        """Return a vertex near an optimum inside, or that which HiGHS says is optimal."""
+        """Return the vertex near an interior optimum, or the one that HiGHS finds."""
         vertex = self._near(*start) if start else None
         if vertex is None:
             session = self._session(*self._rows(to_floats(self.sides)))
